@@ -1,0 +1,241 @@
+"""The one frozen encoding: every column becomes whole-number codes, fitted once on train.
+
+A category's code is its level. A number's code is its *cell*: a value that many people share is a
+cell of its own (an atom); the others are grouped into intervals that several people share, so that
+drawing a cell, and then a value inside it, never hands out one person's number. Missing is a code
+like any other, the last but one; a level that train never had is the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from understudy.tables.cells import Cells, find_cells
+from understudy.tables.numeric import Numeric, find_numeric
+from understudy.tables.schema import Column, Kind, Layout, Schema
+from understudy.tables.table import Table
+
+Codes = NDArray[np.int32]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnEncoding:
+    """The frozen code of one column.
+
+    Attributes:
+        column: the schema's entry.
+        levels: level names of a category, most frequent first (declared order if ordinal).
+        numeric: how a number or date becomes a float and back.
+        cells: the cells of a number or date.
+        mean: mean of train's numeric values (0 for categories).
+        sd: standard deviation of train's numeric values (0 where constant).
+    """
+
+    column: Column
+    levels: tuple[str, ...] = ()
+    numeric: Numeric | None = None
+    cells: Cells | None = None
+    mean: float = 0.0
+    sd: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Number of proper codes: levels or cells."""
+        return len(self.levels) if self.cells is None else self.cells.count
+
+    @property
+    def missing(self) -> int:
+        """The code of a missing value."""
+        return self.size
+
+    @property
+    def unseen(self) -> int:
+        """The code of a level that train does not have."""
+        return self.size + 1
+
+    @property
+    def width(self) -> int:
+        """Number of codes in all, missing and unseen included."""
+        return self.size + 2
+
+    @property
+    def is_nominal(self) -> bool:
+        """Codes have no order of their own."""
+        return self.cells is None and self.column.kind is not Kind.ORDINAL
+
+    @property
+    def is_numeric(self) -> bool:
+        """Values have distances."""
+        return self.cells is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Encoded rows: codes for every column, and values for numbers and dates.
+
+    Attributes:
+        encoding: the frozen encoding that made it.
+        rows: number of rows (needed when there are no columns).
+        codes: code of every column present.
+        values: float values of the numeric columns present, NaN where missing.
+    """
+
+    encoding: Encoding
+    rows: int
+    codes: Mapping[str, Codes]
+    values: Mapping[str, Values]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns present."""
+        return tuple(self.codes)
+
+    def select(self, names: Sequence[str]) -> Block:
+        """Only the columns called ``names``."""
+        return Block(
+            self.encoding,
+            self.rows,
+            {name: self.codes[name] for name in names},
+            {name: self.values[name] for name in names if name in self.values},
+        )
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Block:
+        """Only these rows."""
+        count = len(np.arange(self.rows)[rows])
+        return Block(
+            self.encoding,
+            count,
+            {name: codes[rows] for name, codes in self.codes.items()},
+            {name: values[rows] for name, values in self.values.items()},
+        )
+
+    def join(self, other: Block) -> Block:
+        """The columns of both, side by side; ``other`` wins where both have one."""
+        return Block(
+            self.encoding, self.rows, {**self.codes, **other.codes}, {**self.values, **other.values}
+        )
+
+
+def stack(blocks: Sequence[Block]) -> Block:
+    """Rows of several blocks with the same columns, one after the other."""
+    first = blocks[0]
+    return Block(
+        first.encoding,
+        sum(block.rows for block in blocks),
+        {name: np.concatenate([block.codes[name] for block in blocks]) for name in first.codes},
+        {name: np.concatenate([block.values[name] for block in blocks]) for name in first.values},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The frozen codes of all columns; fitted on train and used for everything after."""
+
+    columns: Mapping[str, ColumnEncoding]
+    layout: Layout
+
+    def __getitem__(self, name: str) -> ColumnEncoding:
+        return self.columns[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the encoded columns."""
+        return tuple(self.columns)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the encoded columns."""
+        return Schema(tuple(column.column for column in self.columns.values()))
+
+    def empty(self, rows: int) -> Block:
+        """A block of ``rows`` rows and no columns."""
+        return Block(self, rows, {}, {})
+
+    def block(self, codes: Mapping[str, Codes], values: Mapping[str, Values], rows: int) -> Block:
+        """A block from drawn codes (categories) and values (numbers)."""
+        return Block(self, rows, dict(codes), dict(values))
+
+    def encode(self, table: Table) -> Block:
+        """Encode a table that has (at least) these columns.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from understudy.tables.table import Table
+            >>> from understudy.tables.schema import Column, Kind, Schema
+            >>> schema = Schema((Column("sex", Kind.CATEGORY),))
+            >>> table = Table(pa.table({"sex": ["m", "f", "m", None]}), schema)
+            >>> fit_encoding(table).encode(table).codes["sex"].tolist()
+            [0, 1, 0, 2]
+        """
+        codes: dict[str, Codes] = {}
+        values: dict[str, Values] = {}
+        for name, encoding in self.columns.items():
+            if encoding.numeric is not None and encoding.cells is not None:
+                values[name] = encoding.numeric.to_float(table.column(name))
+                codes[name] = encoding.cells.of(values[name])
+            else:
+                codes[name] = _level_codes(table.column(name), encoding)
+        return Block(self, table.rows, codes, values)
+
+    def decode(self, block: Block) -> Table:
+        """Turn encoded rows back into a table with the look of the original."""
+        arrays = [self._decoded(block, name) for name in block.names]
+        schema = self.schema.select(list(block.names))
+        return Table(pa.table(arrays, names=list(block.names)), schema, self.layout)
+
+    def _decoded(self, block: Block, name: str) -> pa.Array:
+        encoding = self.columns[name]
+        if encoding.numeric is not None:
+            return encoding.numeric.from_float(block.values[name])
+        codes = block.codes[name]
+        levels = pa.array(encoding.levels, type=pa.string())
+        return levels.take(pa.array(codes, mask=codes >= encoding.size))
+
+
+def fit_encoding(table: Table, *, cells: int = 256, shared: int = 10) -> Encoding:
+    """Fit the encoding on train.
+
+    Args:
+        table: train.
+        cells: most cells of a number or date.
+        shared: a value that at least this many rows share is kept as it is; the others are
+            grouped into intervals that at least this many rows share.
+    """
+    columns = {column.name: _fit_column(table, column, cells, shared) for column in table.schema}
+    return Encoding(columns, table.layout)
+
+
+def _fit_column(table: Table, column: Column, cells: int, shared: int) -> ColumnEncoding:
+    array = table.column(column.name)
+    if not column.kind.is_numeric:
+        return ColumnEncoding(column, levels=_levels(array, column))
+    numeric = find_numeric(array, column)
+    values = numeric.to_float(array)
+    present = values[~np.isnan(values)]
+    mean, sd = (float(present.mean()), float(present.std())) if present.size else (0.0, 0.0)
+    found = find_cells(present, most=cells, shared=shared, step=numeric.step)
+    return ColumnEncoding(column, numeric=numeric, cells=found, mean=mean, sd=sd)
+
+
+def _levels(array: pa.ChunkedArray, column: Column) -> tuple[str, ...]:
+    counts = pc.value_counts(pc.drop_null(array))
+    pairs = [(item["values"].as_py(), item["counts"].as_py()) for item in counts]
+    if column.kind is Kind.ORDINAL and column.levels is not None:
+        declared = list(column.levels)
+        return tuple(declared + sorted(value for value, _ in pairs if value not in declared))
+    return tuple(value for value, _ in sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+
+def _level_codes(array: pa.ChunkedArray, encoding: ColumnEncoding) -> Codes:
+    levels = pa.array(encoding.levels, type=pa.string())
+    found = pc.index_in(array, value_set=levels).combine_chunks()
+    codes = found.fill_null(encoding.unseen).to_numpy(zero_copy_only=False).astype(np.int32)
+    codes[pc.is_null(array).combine_chunks().to_numpy(zero_copy_only=False)] = encoding.missing
+    return codes
