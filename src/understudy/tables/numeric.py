@@ -69,9 +69,11 @@ class Numeric:
         ]
         if pa.types.is_decimal(self.stored):
             return pa.array([None if c is None else Decimal(c) for c in cells], type=self.stored)
-        return _from_integers(pa.array(cells, type=pa.int64()), self.stored) if (
-            pa.types.is_temporal(self.stored)
-        ) else pa.array(cells, type=self.stored)
+        return (
+            _from_integers(pa.array(cells, type=pa.int64()), self.stored)
+            if (pa.types.is_temporal(self.stored))
+            else pa.array(cells, type=self.stored)
+        )
 
 
 def find_numeric(array: pa.ChunkedArray, column: Column) -> Numeric:

@@ -64,11 +64,15 @@ class Table:
 
     def take(self, rows: NDArray[np.int64] | Sequence[int]) -> Table:
         """The rows at these positions, in this order."""
-        return Table(self.data.take(pa.array(rows, type=pa.int64())), self.schema, self.layout, self.notes)
+        return Table(
+            self.data.take(pa.array(rows, type=pa.int64())), self.schema, self.layout, self.notes
+        )
 
     def select(self, names: Sequence[str]) -> Table:
         """The columns called ``names``, in that order."""
-        return Table(self.data.select(list(names)), self.schema.select(list(names)), self.layout, self.notes)
+        return Table(
+            self.data.select(list(names)), self.schema.select(list(names)), self.layout, self.notes
+        )
 
     def drop(self, names: Sequence[str]) -> Table:
         """All columns but these."""
@@ -77,7 +81,8 @@ class Table:
     def with_schema(self, schema: Schema) -> Table:
         """The same data under another schema (converted where kinds changed)."""
         arrays = [
-            _stored(self.column(column.name), column) if column.kind != old.kind
+            _stored(self.column(column.name), column)
+            if column.kind != old.kind
             else self.column(column.name)
             for column, old in zip(schema, self.schema, strict=True)
         ]
@@ -104,7 +109,8 @@ def _check_storage(column: Column, stored: pa.DataType) -> None:
         right = pa.types.is_temporal(stored)
     else:
         right = (
-            pa.types.is_integer(stored) or pa.types.is_floating(stored)
+            pa.types.is_integer(stored)
+            or pa.types.is_floating(stored)
             or pa.types.is_decimal(stored)
         )
     if not right:
