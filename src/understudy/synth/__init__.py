@@ -1,0 +1,11 @@
+"""Models: fit, sample, score, and ask what one record changes."""
+
+from understudy.synth.cart import Cart
+from understudy.synth.keep import Keep
+from understudy.synth.marginal import Marginal
+
+MODELS = {
+    "cart": Cart,
+    "keep": Keep,
+    "marginal": Marginal,
+}

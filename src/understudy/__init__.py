@@ -1,0 +1,3 @@
+"""understudy: synthetic stand-ins for confidential tables about people, with evidence."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,242 @@
+"""Donors in leaves: tallies, Bayesian-bootstrap draws, and the probability of what was drawn.
+
+Given the leaves, a Bayesian bootstrap gives the donors of a leaf Dirichlet(1, …, 1) weights, so the
+cells of the leaf have Dirichlet(n_1, n_2, …) weights where n_k counts the donors in cell k, and the
+counts z_k that one replicate draws are Dirichlet-multinomial (Rubin 1981; Reiter 2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many rows fall in each (leaf, cell): the pairs that occur, sorted.
+
+    Attributes:
+        leaves: number of leaves.
+        cells: number of cells.
+        key: ``leaf * cells + cell`` of each pair, ascending.
+        count: rows of each pair.
+    """
+
+    leaves: int
+    cells: int
+    key: Ints
+    count: Ints
+
+    def at(self, key: Ints) -> Ints:
+        """Counts of these pairs, 0 where a pair does not occur."""
+        if len(self.key) == 0:
+            return np.zeros(len(key), dtype=np.int64)
+        spot = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
+        return np.where(self.key[spot] == key, self.count[spot], 0)
+
+    def leaf_totals(self) -> Ints:
+        """Rows of each leaf."""
+        totals = np.bincount(self.key // self.cells, weights=self.count, minlength=self.leaves)
+        return totals.astype(np.int64)
+
+
+def tally(leaf: NDArray[np.int32], cell: NDArray[np.int32], leaves: int, cells: int) -> Tally:
+    """Count rows by leaf and cell. Cost: one sort of the rows.
+
+    Example:
+        >>> tally(np.array([0, 0, 1], np.int32), np.array([2, 2, 0], np.int32), 2, 3).count.tolist()
+        [2, 1]
+    """
+    key = leaf.astype(np.int64) * cells + cell
+    if leaves * cells <= max(4 * len(key), 1024):
+        counts = np.bincount(key, minlength=leaves * cells)
+        pairs = np.flatnonzero(counts)
+        return Tally(leaves, cells, pairs, counts[pairs])
+    pairs, counts = np.unique(key, return_counts=True)
+    return Tally(leaves, cells, pairs, counts)
+
+
+def draw(
+    donors: Tally,
+    leaf: NDArray[np.int32],
+    rng: np.random.Generator,
+    *,
+    bootstrap: bool = True,
+) -> NDArray[np.int32]:
+    """Draw a donor's cell for every row from the row's leaf.
+
+    Args:
+        donors: train's tally.
+        leaf: leaf of every row to draw for.
+        rng: the stream.
+        bootstrap: weights of the donors are drawn once (Bayesian bootstrap), else equal.
+    """
+    weight = _weights(donors, rng, bootstrap)
+    return _pick(donors, weight, leaf, rng.random(len(leaf)), None, None)
+
+
+def draw_within(
+    donors: Tally,
+    leaf: NDArray[np.int32],
+    rng: np.random.Generator,
+    *,
+    bootstrap: bool = True,
+    low: NDArray[np.int32] | None = None,
+    high: NDArray[np.int32] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    group: Ints | None = None,
+    nothing: int = -1,
+) -> NDArray[np.int32]:
+    """Draw among the donors that rules allow, else among all leaves' allowed donors.
+
+    ``low``/``high`` bound the cell of each row; ``allowed[group[row]]`` tells which cells a row may
+    have. A row for which no donor of any leaf is allowed gets ``nothing``.
+    """
+    weight = _weights(donors, rng, bootstrap)
+    cell = (donors.key % donors.cells).astype(np.int32)
+    totals = np.bincount(cell, weights=weight, minlength=donors.cells)
+    seen = np.flatnonzero(totals)
+    pooled = Tally(1, donors.cells, seen, np.ones(len(seen), dtype=np.int64))
+    result = np.full(len(leaf), nothing, dtype=np.int32)
+    groups = np.zeros(len(leaf), dtype=np.int64) if group is None else group
+    spot = rng.random(len(leaf))
+    for which in np.unique(groups):
+        rows = np.flatnonzero(groups == which)
+        open_ = np.ones(donors.cells, dtype=bool) if allowed is None else allowed[which]
+        lowest, highest = _at(low, rows), _at(high, rows)
+        weights = np.where(open_[cell], weight, 0.0)
+        picked = _pick(donors, weights, leaf[rows], spot[rows], lowest, highest)
+        lost = np.flatnonzero(picked < 0)
+        if lost.size:
+            weights = np.where(open_[seen], totals[seen], 0.0)
+            root = np.zeros(lost.size, dtype=np.int32)
+            again = _pick(
+                pooled, weights, root, spot[rows[lost]], _at(lowest, lost), _at(highest, lost)
+            )
+            picked[lost] = np.where(again < 0, nothing, again)
+        result[rows] = picked
+    return result
+
+
+def _weights(donors: Tally, rng: np.random.Generator, bootstrap: bool) -> NDArray[np.float64]:
+    if bootstrap:
+        return rng.standard_gamma(donors.count.astype(np.float64))
+    return donors.count.astype(np.float64)
+
+
+def _at(bound: NDArray[np.int32] | None, rows: Ints) -> NDArray[np.int32] | None:
+    return None if bound is None else bound[rows]
+
+
+def _pick(
+    donors: Tally,
+    weight: NDArray[np.float64],
+    leaf: NDArray[np.int32],
+    spot: NDArray[np.float64],
+    low: NDArray[np.int32] | None,
+    high: NDArray[np.int32] | None,
+) -> NDArray[np.int32]:
+    """The pair at ``spot`` (0 to 1) of the leaf's weight, by inverse cumulation; -1 if empty."""
+    total = np.concatenate(([0.0], np.cumsum(weight)))
+    base = leaf.astype(np.int64) * donors.cells
+    if low is None and high is None:
+        start = np.searchsorted(donors.key, np.arange(donors.leaves + 1) * donors.cells)
+        begin, end = start[leaf], start[leaf + 1]
+    else:
+        least = 0 if low is None else np.maximum(low, 0)
+        most = donors.cells - 1 if high is None else np.minimum(high, donors.cells - 1)
+        begin = np.searchsorted(donors.key, base + least)
+        end = np.searchsorted(donors.key, base + most, side="right")
+    mass = total[end] - total[begin]
+    found = (end > begin) & (mass > 0)
+    point = total[begin] + spot * mass
+    pair = np.searchsorted(total, point, side="right") - 1
+    pair = np.clip(pair, begin, np.maximum(end - 1, begin))
+    cells = donors.key[np.minimum(pair, len(donors.key) - 1)] - base
+    return np.where(found, cells, -1).astype(np.int32)
+
+
+def donor_values(
+    train_leaf: NDArray[np.int32],
+    train_cell: NDArray[np.int32],
+    values: NDArray[np.float64],
+    leaf: NDArray[np.int32],
+    cell: NDArray[np.int32],
+    cells: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Exact value of a random donor who shares the row's leaf and cell (any leaf's, if none)."""
+    key = train_leaf.astype(np.int64) * cells + train_cell
+    order = np.argsort(key, kind="stable")
+    wanted = leaf.astype(np.int64) * cells + cell
+    begin = np.searchsorted(key[order], wanted)
+    count = np.searchsorted(key[order], wanted, side="right") - begin
+    spot = begin + np.floor(rng.random(len(leaf)) * np.maximum(count, 1)).astype(np.int64)
+    drawn = values[order[np.minimum(spot, len(order) - 1)]]
+    lost = np.flatnonzero(count == 0)
+    for row in lost:  # only rows that a rule sent outside their leaf
+        pool = values[train_cell == cell[row]]
+        drawn[row] = rng.choice(pool) if pool.size else np.nan
+    return drawn
+
+
+def log_marginal(donors: Tally, drawn: Tally) -> float:
+    """Log probability of one replicate's draws, the donors' weights integrated out.
+
+    log p = Σ_leaves [lnΓ(N) − lnΓ(N + Z)] + Σ_cells [lnΓ(n_k + z_k) − lnΓ(n_k)], and −∞ when a cell
+    without donors was drawn.
+    """
+    n = donors.at(drawn.key)
+    if (n == 0).any():
+        return -np.inf
+    total, taken = donors.leaf_totals(), drawn.leaf_totals()
+    used = taken > 0
+    leaves = gammaln(total[used]) - gammaln(total[used] + taken[used])
+    return float(leaves.sum() + (gammaln(n + drawn.count) - gammaln(n)).sum())
+
+
+def swap(
+    donors: Tally,
+    drawn: Tally,
+    old: tuple[int, int],
+    leaf: NDArray[np.int32],
+    cell: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Change of `log_marginal` when one donor moves from ``old`` to each (leaf, cell).
+
+    Every candidate is computed from the few counts that the move touches: O(1) per candidate.
+    """
+    cells = donors.cells
+    old_key = np.int64(old[0]) * cells + old[1]
+    new_key = leaf.astype(np.int64) * cells + cell
+    same_leaf, same = leaf == old[0], new_key == old_key
+    n, z = donors.leaf_totals(), drawn.leaf_totals()
+    leave = _term(donors.at(np.array([old_key]))[0], drawn.at(np.array([old_key]))[0], -1)
+    enter = _terms(donors.at(new_key), drawn.at(new_key), +1)
+    from_leaf = -_term(n[old[0]], z[old[0]], -1)
+    to_leaf = -_terms(n[leaf], z[leaf], +1)
+    change = leave + enter + np.where(same_leaf, 0.0, from_leaf + to_leaf)
+    return np.where(same, 0.0, change)
+
+
+def _term(n: int, z: int, move: int) -> float:
+    return float(_terms(np.array([n]), np.array([z]), move)[0])
+
+
+def _terms(n: Ints, z: Ints, move: int) -> NDArray[np.float64]:
+    """Change of lnΓ(n + z) − lnΓ(n) when n becomes n + move; 0 where nothing was drawn."""
+    after = n + move
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = _ratio(after, z) - _ratio(n, z)
+    return np.where(z == 0, 0.0, value)
+
+
+def _ratio(n: Ints, z: Ints) -> NDArray[np.float64]:
+    # lnΓ(n + z) − lnΓ(n) is −∞ at n = 0 with z > 0: what nobody donates cannot be drawn.
+    safe = np.maximum(n, 1)
+    return np.where((n <= 0) & (z > 0), -np.inf, gammaln(safe + z) - gammaln(safe))

@@ -1,0 +1,158 @@
+"""What a synthesizer is: a density that can be fitted, sampled, scored, and asked "what if?".
+
+Settings (`Model`) are frozen dataclasses; `Model.fit` returns another object (`Fitted`). All rows
+travel as `Block`s of the one frozen encoding; a fitted model knows which columns it draws and
+which it needs given, and ignores the others.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import PlanError
+from understudy.tables.encode import Block
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """What rules allow one column to be, row by row.
+
+    Attributes:
+        low: smallest code allowed for each row (or None).
+        high: largest code allowed for each row (or None).
+        allowed: for each group of rows, which codes are allowed: ``allowed[group[row], code]``.
+        group: group of each row.
+    """
+
+    low: NDArray[np.int32] | None = None
+    high: NDArray[np.int32] | None = None
+    allowed: NDArray[np.bool_] | None = None
+    group: NDArray[np.int64] | None = None
+
+    def permits(self, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Tell for each row whether its code is allowed."""
+        good = np.ones(len(codes), dtype=bool)
+        if self.low is not None:
+            good &= codes >= self.low
+        if self.high is not None:
+            good &= codes <= self.high
+        if self.allowed is not None and self.group is not None:
+            good &= self.allowed[self.group, codes]
+        return good
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Restriction:
+        """The restriction of these rows alone."""
+        return Restriction(
+            None if self.low is None else self.low[rows],
+            None if self.high is None else self.high[rows],
+            self.allowed,
+            None if self.group is None else self.group[rows],
+        )
+
+
+Within = Mapping[str, Restriction]
+NOWHERE: Within = {}
+
+
+@dataclass(frozen=True)
+class Model(ABC):
+    """Settings of a synthesizer. Subclasses add their own fields, each with a default.
+
+    Class attributes:
+        name: what plans call it.
+        many: it draws several columns jointly.
+        kinds: what it can draw: ``numbers``, ``levels`` or both.
+    """
+
+    name: ClassVar[str]
+    many: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("numbers", "levels")
+
+    @abstractmethod
+    def fit(
+        self,
+        train: Block,
+        columns: Sequence[str],
+        given: Sequence[str],
+        *,
+        rng: np.random.Generator,
+    ) -> Fitted:
+        """Learn to draw ``columns`` given ``given`` from train."""
+
+    @classmethod
+    def from_settings(cls, where: str, settings: Mapping[str, Any]) -> Self:
+        """Build from a plan's settings, naming the key that is wrong."""
+        known = {field.name for field in fields(cls)}
+        for key in settings:
+            if key not in known:
+                expected = f"one of {', '.join(sorted(known))}" if known else "no settings"
+                raise PlanError(f"{where}.{key}", settings[key], f"{expected} (model {cls.name})")
+        model = replace(cls(), **settings)
+        model.check(where)
+        return model
+
+    def check(self, where: str) -> None:
+        """Raise `PlanError` for settings out of range. ``where`` is the plan's key."""
+
+
+class Fitted(ABC):
+    """A fitted synthesizer of ``columns`` given ``given``."""
+
+    columns: tuple[str, ...]
+    given: tuple[str, ...]
+
+    @abstractmethod
+    def sample(
+        self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE
+    ) -> Block:
+        """Draw the columns for every row of ``given``: one replicate, with its own parameters.
+
+        ``within`` restricts the draw by rules. A row for which nothing is allowed gets the code
+        ``unseen``; the engine counts those rows and deals with them.
+        """
+
+    @abstractmethod
+    def log_density(self, rows: Block) -> Floats:
+        """Plug-in log density of each row's columns given the others."""
+
+    @abstractmethod
+    def log_prob(self, replicate: Block) -> float:
+        """Log probability of a replicate, marginal over the parameters that its rows share.
+
+        Up to a constant that does not depend on train.
+        """
+
+    @abstractmethod
+    def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
+        """Change of `log_prob` when row ``record`` of train becomes each candidate.
+
+        Returns an array (replicates × candidates).
+        """
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that was learnt, as plain arrays (saved without pickle)."""
+
+
+def require_range(
+    where: str, value: float, low: float, high: float = np.inf, *, whole: bool = False
+) -> None:
+    """Raise `PlanError` unless ``low <= value <= high`` (and whole, if asked).
+
+    Example:
+        >>> require_range("visits[0].min_leaf", 5, 1, whole=True)
+    """
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    good = good and low <= value <= high and (not whole or float(value).is_integer())
+    if not good:
+        kind = "a whole number" if whole else "a number"
+        limit = f"at least {low}" if np.isinf(high) else f"from {low} to {high}"
+        raise PlanError(where, value, f"{kind} {limit}")

@@ -1,0 +1,169 @@
+"""The engine: visits in order, each drawing its columns given those before.
+
+A sequence of fitted visits is itself a density: its log density, log probability and swaps are the
+sums over its visits, a swap counting both where a column is drawn and where it predicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.seeds import stream
+from understudy.synth.base import Fitted, Floats, Model, Restriction
+from understudy.synth.rules import Rule, combine
+from understudy.synth.strata import FittedStrata
+from understudy.tables.encode import Block, stack
+
+Map = Callable[..., Iterable[Any]]
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One step of a plan: a model that draws columns given some of those before.
+
+    Attributes:
+        model: settings of the model.
+        columns: the columns it draws.
+        given: the columns it predicts from.
+        strata: a column whose levels each get a model of their own.
+    """
+
+    model: Model
+    columns: tuple[str, ...]
+    given: tuple[str, ...] = ()
+    strata: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of the visit's random streams."""
+        return "+".join(self.columns)
+
+
+@dataclass(frozen=True)
+class Sequential:
+    """Settings of the whole synthesizer: visits in order, and the rules of the table."""
+
+    visits: tuple[Visit, ...]
+    rules: tuple[Rule, ...] = ()
+
+    def fit(self, train: Block, *, seed: int, map_: Map = map) -> FittedSequence:
+        """Fit every visit on train; they do not depend on one another, so ``map_`` may be a pool.
+
+        Each visit has a stream of its own, named after its columns.
+        """
+
+        def one(visit: Visit) -> Fitted:
+            rng = stream(seed, "fit", visit.key)
+            if visit.strata is not None:
+                return FittedStrata.fit(visit, train, rng=rng)
+            return visit.model.fit(train, visit.columns, visit.given, rng=rng)
+
+        # Dear visits first, so that two workers end together; results come back in plan order.
+        order = sorted(range(len(self.visits)), key=lambda i: -len(self.visits[i].given))
+        fitted = dict(zip(order, map_(one, [self.visits[i] for i in order]), strict=True))
+        return FittedSequence(self, tuple(fitted[i] for i in range(len(order))), train.encoding)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A replicate and what the rules did to it: counts by name."""
+
+    block: Block
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSequence:
+    """Fitted visits, in order."""
+
+    settings: Sequential
+    fitted: tuple[Fitted, ...]
+    encoding: Any
+
+    def sample(self, rows: int, *, seed: int, replicate: int) -> Drawn:
+        """Draw one replicate of ``rows`` rows.
+
+        Rules restrict each draw. Rows that still break one are drawn anew, whole, from streams of
+        their own; how many were is reported.
+        """
+        block = self._pass(rows, seed, replicate, 0)
+        counts = {"redrawn": 0, "unresolved": 0}
+        if not self.settings.rules:
+            return Drawn(block, counts)
+        bad = self._broken(block)
+        for round_ in range(1, _ROUNDS + 1):
+            if not bad.size or self._keeps():
+                break
+            counts["redrawn"] += bad.size
+            block = _replace(block, bad, self._pass(bad.size, seed, replicate, round_))
+            bad = bad[self._broken(block.take(bad))]
+        counts["unresolved"] = int(bad.size)
+        return Drawn(block, counts)
+
+    def _keeps(self) -> bool:
+        # Kept rows have a fixed order: drawing some of them anew would pair them wrongly.
+        return any(visit.model.name == "keep" for visit in self.settings.visits)
+
+    def _pass(self, rows: int, seed: int, replicate: int, round_: int) -> Block:
+        block = self.encoding.empty(rows)
+        for visit, fitted in zip(self.settings.visits, self.fitted, strict=True):
+            path = ("sample", replicate, visit.key) + ((round_,) if round_ else ())
+            rng = stream(seed, *path)
+            within = {
+                name: limit
+                for name in visit.columns
+                if (limit := self._limit(name, block)) is not None
+            }
+            block = block.join(fitted.sample(block, rng=rng, within=within))
+            for rule in self.settings.rules:
+                block = rule.settle(visit.columns, block)
+        return block
+
+    def _limit(self, column: str, known: Block) -> Restriction | None:
+        limits = [rule.restrict(column, known) for rule in self.settings.rules]
+        return combine([limit for limit in limits if limit is not None])
+
+    def _broken(self, block: Block) -> NDArray[np.int64]:
+        bad = np.zeros(block.rows, dtype=bool)
+        for rule in self.settings.rules:
+            bad |= rule.broken(block)
+        return np.flatnonzero(bad)
+
+    def log_density(self, rows: Block) -> Floats:
+        """Sum of the visits' log densities, per row."""
+        return np.sum([fitted.log_density(rows) for fitted in self.fitted], axis=0)
+
+    def log_prob(self, replicate: Block) -> float:
+        """Sum of the visits' log probabilities."""
+        return float(sum(fitted.log_prob(replicate) for fitted in self.fitted))
+
+    def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
+        """Sum of the visits' changes (replicates × candidates)."""
+        return np.sum([f.swap(record, candidates, replicates) for f in self.fitted], axis=0)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays of all visits, by visit and name."""
+        result: dict[str, NDArray[Any]] = {}
+        for visit, fitted in zip(self.settings.visits, self.fitted, strict=True):
+            for key, value in fitted.arrays().items():
+                result[f"{visit.key}/{key}"] = value
+        return result
+
+
+def _replace(block: Block, rows: NDArray[np.int64], new: Block) -> Block:
+    codes = {name: array.copy() for name, array in block.codes.items()}
+    values = {name: array.copy() for name, array in block.values.items()}
+    for name in codes:
+        codes[name][rows] = new.codes[name]
+    for name in values:
+        values[name][rows] = new.values[name]
+    return Block(block.encoding, block.rows, codes, values)
+
+
+__all__ = ["Drawn", "FittedSequence", "Sequential", "Visit", "stack"]
