@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -206,7 +206,10 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
         'undecided'
     """
     order = [
-        Verdict.FAILS, Verdict.NOT_MEASURED, Verdict.UNDECIDED, Verdict.HOLDS,
+        Verdict.FAILS,
+        Verdict.NOT_MEASURED,
+        Verdict.UNDECIDED,
+        Verdict.HOLDS,
         Verdict.NOT_APPLICABLE,
     ]
     return min(verdicts, key=order.index, default=Verdict.NOT_APPLICABLE)

@@ -110,9 +110,7 @@ class Fitted(ABC):
     given: tuple[str, ...]
 
     @abstractmethod
-    def sample(
-        self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE
-    ) -> Block:
+    def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw the columns for every row of ``given``: one replicate, with its own parameters.
 
         ``within`` restricts the draw by rules. A row for which nothing is allowed gets the code

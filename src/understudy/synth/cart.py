@@ -110,9 +110,7 @@ class FittedCart(Fitted):
         """Leaf of each row."""
         return _full(self.tree.apply([rows.codes[name] for name in self.given]), rows.rows)
 
-    def sample(
-        self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE
-    ) -> Block:
+    def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw from the donors of each row's leaf."""
         name = self.columns[0]
         leaf = self.leaf_of(given)
@@ -132,8 +130,15 @@ class FittedCart(Fitted):
         if limit is None:
             return leaves.draw(self.donors, leaf, rng, bootstrap=draw)
         return leaves.draw_within(
-            self.donors, leaf, rng, bootstrap=draw, low=limit.low, high=limit.high,
-            allowed=limit.allowed, group=limit.group, nothing=self.encoding.unseen,
+            self.donors,
+            leaf,
+            rng,
+            bootstrap=draw,
+            low=limit.low,
+            high=limit.high,
+            allowed=limit.allowed,
+            group=limit.group,
+            nothing=self.encoding.unseen,
         )
 
     def _donor_values(
@@ -162,9 +167,7 @@ class FittedCart(Fitted):
 
     def _drawn(self, replicate: Block) -> leaves.Tally:
         cells = replicate.codes[self.columns[0]]
-        return leaves.tally(
-            self.leaf_of(replicate), cells, self.donors.leaves, self.donors.cells
-        )
+        return leaves.tally(self.leaf_of(replicate), cells, self.donors.leaves, self.donors.cells)
 
     def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
         """A change of lgamma terms: the record leaves one (leaf, cell) and enters another.
@@ -180,7 +183,7 @@ class FittedCart(Fitted):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The tree and its tally."""
         return {
-            **{f"tree.{key}": value for key, value in self.tree.arrays().items()},
+            **{f"tree.{key}": value for key, value in vars(self.tree).items()},
             "donors.key": self.donors.key,
             "donors.count": self.donors.count,
         }

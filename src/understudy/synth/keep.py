@@ -41,9 +41,7 @@ class FittedKeep(Fitted):
     kept: Block
     given: tuple[str, ...] = ()
 
-    def sample(
-        self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE
-    ) -> Block:
+    def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Train's rows, in train's order."""
         if given.rows != self.kept.rows:
             raise InputError(

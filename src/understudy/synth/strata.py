@@ -54,9 +54,7 @@ class FittedStrata(Fitted):
         effective = np.where(known, codes, self.largest)
         return {code: np.flatnonzero(effective == code) for code in self.models}
 
-    def sample(
-        self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE
-    ) -> Block:
+    def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw each stratum from its own model."""
         encoding: Encoding = given.encoding
         codes = {n: np.zeros(given.rows, dtype=np.int32) for n in self.columns}
