@@ -157,13 +157,15 @@ class FittedSequence:
 
 
 def _replace(block: Block, rows: NDArray[np.int64], new: Block) -> Block:
-    codes = {name: array.copy() for name, array in block.codes.items()}
-    values = {name: array.copy() for name, array in block.values.items()}
-    for name in codes:
-        codes[name][rows] = new.codes[name]
-    for name in values:
-        values[name][rows] = new.values[name]
+    codes = {name: _with(array, rows, new.codes[name]) for name, array in block.codes.items()}
+    values = {name: _with(array, rows, new.values[name]) for name, array in block.values.items()}
     return Block(block.encoding, block.rows, codes, values)
+
+
+def _with(array: NDArray[Any], rows: NDArray[np.int64], new: NDArray[Any]) -> NDArray[Any]:
+    result = array.copy()
+    result[rows] = new
+    return result
 
 
 __all__ = ["Drawn", "FittedSequence", "Sequential", "Visit", "stack"]
