@@ -1,0 +1,254 @@
+"""Exact nearest neighbours of mixed records under one typed metric.
+
+    d² = Σ numbers  (x − y)²   both present;  1  exactly one missing;  0  both missing
+       + Σ codes    [x ≠ y]
+
+This is Gower's coefficient with squared instead of range-scaled absolute differences (Gower 1971,
+Biometrics 27:857) and missing as a value of its own. No n × n matrix is ever held: `screening`
+says which pairs may matter, and only those are measured, in float64 and from the columns.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.kernels.screening import Screen
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+ROUNDS = (0.25, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
+PAIRS = 1 << 20  # candidate pairs measured at once
+LAST = np.iinfo(np.int64).max
+BOUNDS = 1 << 23  # leaf bounds held by one task
+
+
+@dataclass(frozen=True)
+class Points:
+    """Records as two matrices of equal length.
+
+    Attributes:
+        numbers: (n, a) standardised values, finite or NaN for missing.
+        codes: (n, b) category codes; −1 is missing: equal to itself, different from all else.
+    """
+
+    numbers: Floats
+    codes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: Rows) -> "Points":
+        """The given rows, in that order."""
+        return Points(self.numbers[rows], self.codes[rows])
+
+
+def distances(a: Points, b: Points) -> Floats:
+    """Distance of each row of `a` to the same row of `b`.
+
+    Numbers are added first, in column order; then the count of differing codes.
+
+    >>> a = Points(np.array([[0.0], [np.nan]]), np.array([[1, 2], [1, 2]], dtype=np.int32))
+    >>> b = Points(np.array([[3.0], [0.5]]), np.array([[1, 2], [0, -1]], dtype=np.int32))
+    >>> distances(a, b).tolist()
+    [3.0, 1.7320508075688772]
+    """
+    total = np.zeros(len(a))
+    with np.errstate(over="ignore"):  # 1e300-scale values may be infinitely far apart
+        for x, y in zip(a.numbers.T, b.numbers.T, strict=True):
+            squares = np.square(x - y)
+            unknown = np.isnan(squares)
+            if unknown.any():
+                squares[unknown] = np.isnan(x[unknown]) != np.isnan(y[unknown])
+            total += squares
+    differing = np.zeros(len(a), dtype=np.int32)
+    for p, q in zip(a.codes.T, b.codes.T, strict=True):
+        differing += p != q
+    total += differing
+    return np.sqrt(total, out=total)
+
+
+def nearest(
+    train: Points,
+    query: Points,
+    k: int,
+    *,
+    exclude_self: bool = False,
+    map_: Callable[..., Any] = map,
+) -> tuple[Floats, Rows]:
+    """The k nearest rows of `train` for each row of `query`, exactly.
+
+    Args:
+        train: the records searched.
+        query: the records searched for.
+        k: how many neighbours.
+        exclude_self: `query` is `train`, and no row is its own neighbour (its twin may be).
+        map_: maps the search over blocks of queries, e.g. `ThreadPoolExecutor.map`.
+
+    Returns:
+        (m, k) distances, ascending, equal to `distances` of the pairs, and (m, k) rows of `train`;
+        ties go to the lowest row. Where `train` has too few rows: infinity and −1.
+
+    >>> none = np.empty((3, 0), dtype=np.int32)
+    >>> line = Points(np.array([[0.0], [1.0], [3.0]]), none)
+    >>> nearest(line, line, 1, exclude_self=True)[1].ravel().tolist()
+    [1, 0, 1]
+    """
+    depth = k + exclude_self
+    rows = _distinct(train, depth)[0]
+    asked, place = _distinct(query, 1)
+    d, i = _search_all(train.take(rows), query.take(asked), depth, map_)
+    i = np.where(i < 0, -1, rows[i])
+    d, i = d[place], i[place]
+    return _without_self(d, i) if exclude_self else (d, i)
+
+
+def _without_self(d: Floats, i: Rows) -> tuple[Floats, Rows]:
+    """Drop each row's own index, or the last neighbour where it is not listed."""
+    m, depth = i.shape
+    own = i == np.arange(m)[:, None]
+    own[:, -1] |= ~own.any(axis=1)
+    return d[~own].reshape(m, depth - 1), i[~own].reshape(m, depth - 1)
+
+
+def _distinct(points: Points, copies: int) -> tuple[Rows, Rows]:
+    """Rows that are among the first `copies` of their kind, and for each row its first twin's place.
+
+    Later copies can never be among that many nearest. Rows are sorted by a hash; twins
+    separated by a collision are merely kept.
+    """
+    n = len(points)
+    key = np.zeros(n, dtype=np.uint64)
+    canonical = np.where(np.isnan(points.numbers), np.nan, points.numbers + 0.0)  # −0 is 0
+    columns = [*canonical.T.copy().view(np.uint64), *points.codes.T.astype(np.uint64)]
+    for column in columns:
+        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    order = np.argsort(key, kind="stable")
+    fresh = np.ones(n, dtype=bool)
+    fresh[1:] = key[order[1:]] != key[order[:-1]]
+    tied = np.flatnonzero(~fresh)
+    unequal = np.zeros(len(tied), dtype=bool)
+    for column in columns:
+        unequal |= column[order[tied]] != column[order[tied - 1]]
+    fresh[tied[unequal]] = True
+    start = np.flatnonzero(fresh)
+    group = np.cumsum(fresh) - 1
+    kept = np.zeros(n, dtype=bool)
+    kept[order[np.arange(n) - start[group] < copies]] = True
+    place = np.empty(n, dtype=np.int64)
+    place[order] = (np.cumsum(kept) - 1)[order[start]][group]
+    return np.flatnonzero(kept), place
+
+
+def _search_all(
+    train: Points, query: Points, k: int, map_: Callable[..., Any]
+) -> tuple[Floats, Rows]:
+    """Search block by block; blocks do not depend on `map_`."""
+    m, n = len(query), len(train)
+    d, i = np.full((m, k), np.inf), np.full((m, k), -1, dtype=np.int64)
+    if min(m, n, k) == 0:
+        return d, i
+    gaps = np.isnan(train.numbers).any(axis=0) | np.isnan(query.numbers).any(axis=0)
+    screen = Screen.fit(train.numbers, train.codes, gaps)
+    search = partial(_search, screen, train.take(screen.order), k)
+    size = max(256, min(BOUNDS // len(screen.low), -(-m // 4)))
+    blocks = [np.arange(s, min(s + size, m)) for s in range(0, m, size)]
+    for block, found in zip(blocks, map_(search, map(query.take, blocks)), strict=True):
+        d[block], i[block] = found
+    return d, i
+
+
+def _search(screen: Screen, train: Points, k: int, query: Points) -> tuple[Floats, Rows]:
+    """Neighbours of a block of queries: first in the leaf nearest in the mean, then outwards."""
+    factors, bounds = screen.query(query.numbers, query.codes)
+    d, i = np.full((len(query), k), np.inf), np.full((len(query), k), -1, dtype=np.int64)
+    home = _home(screen, factors)
+    for leaf in np.unique(home):
+        rows = np.flatnonzero(home == leaf)
+        pairs = _seeds(screen, factors, rows, leaf, k)
+        _measure(train, query, screen.order, d, i, *pairs)
+    bounds[home, np.arange(len(query))] = np.inf
+    constant = factors[:, 1].copy()
+    for share in ROUNDS:
+        limit = screen.within(d[:, -1])
+        factors[:, 1] = constant - limit
+        near = bounds <= share * limit
+        bounds[near] = np.inf
+        for pairs in _gathered(_hits(screen, factors, near)):
+            _measure(train, query, screen.order, d, i, *pairs)
+    return d, i
+
+
+def _home(screen: Screen, factors: NDArray[np.float32]) -> Rows:
+    """The leaf of smallest mean squared distance."""
+    count = np.diff(screen.starts)[:, None]
+    mean = np.add.reduceat(screen.factors, screen.starts[:-1], axis=0) / count
+    return np.argmin(factors @ mean.astype(np.float32).T, axis=1)
+
+
+def _seeds(
+    screen: Screen, factors: NDArray[np.float32], rows: Rows, leaf: int, k: int
+) -> tuple[Rows, Rows]:
+    """Pairs of each query with the k rows of its leaf that seem nearest."""
+    start, stop = screen.starts[leaf : leaf + 2]
+    product = factors[rows] @ screen.factors[start:stop].T
+    k = min(k, stop - start)
+    near = np.argpartition(product, k - 1, axis=1)[:, :k]
+    return np.repeat(rows, k), (near + start).ravel()
+
+
+def _hits(
+    screen: Screen, factors: NDArray[np.float32], near: NDArray[np.bool_]
+) -> Iterator[tuple[Rows, Rows]]:
+    """Pairs that may be within the limits, leaf by leaf."""
+    for leaf in np.flatnonzero(near.any(axis=1)):
+        start, stop = screen.starts[leaf : leaf + 2]
+        rows = np.flatnonzero(near[leaf])
+        product = factors[rows] @ screen.factors[start:stop].T
+        at, column = np.nonzero(product <= 0)
+        yield rows[at], column + start
+
+
+def _gathered(parts: Iterator[tuple[Rows, Rows]]) -> Iterator[tuple[Rows, Rows]]:
+    """Join small batches of pairs."""
+    held: list[tuple[Rows, Rows]] = []
+    for part in parts:
+        held.append(part)
+        if sum(len(q) for q, _ in held) >= PAIRS:
+            yield np.concatenate([q for q, _ in held]), np.concatenate([t for _, t in held])
+            held = []
+    if held:
+        yield np.concatenate([q for q, _ in held]), np.concatenate([t for _, t in held])
+
+
+def _measure(
+    train: Points, query: Points, names: Rows, d: Floats, i: Rows, asked: Rows, found: Rows
+) -> None:
+    """Measure pairs exactly and merge them into the neighbours so far, by (distance, row)."""
+    far = distances(query.take(asked), train.take(found))
+    better = far <= d[asked, -1]
+    asked, far, row = asked[better], far[better], names[found[better]]
+    if len(asked) == 0:
+        return
+    order = np.lexsort((row, far, asked))
+    asked, far, row = asked[order], far[order], row[order]
+    fresh = np.r_[True, asked[1:] != asked[:-1]]
+    start = np.flatnonzero(fresh)
+    rank = np.arange(len(asked)) - start[np.cumsum(fresh) - 1]
+    k = d.shape[1]
+    top, group = rank < k, np.cumsum(fresh) - 1
+    both_d = np.full((len(start), 2 * k), np.inf)
+    both_i = np.full((len(start), 2 * k), LAST)
+    who = asked[start]
+    both_d[:, :k], both_i[:, :k] = d[who], np.where(i[who] < 0, LAST, i[who])
+    both_d[group[top], k + rank[top]] = far[top]
+    both_i[group[top], k + rank[top]] = row[top]
+    best = np.lexsort((both_i, both_d), axis=1)[:, :k]
+    d[who] = np.take_along_axis(both_d, best, axis=1)
+    i[who] = np.take_along_axis(both_i, best, axis=1)
+    i[who] = np.where(i[who] == LAST, -1, i[who])
