@@ -1,4 +1,4 @@
-"""Oracles: closed form of the saturated table model, statsmodels' GLM, scipy's KS test, simulation."""
+"""Oracles: the saturated table model, statsmodels' GLM, scipy's KS test, simulation."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import inf, nan, sqrt
 from typing import Any, Literal
 
@@ -134,12 +133,10 @@ def cart(
         (0.0, True)
     """
     numbers, codes, label = _stack(numbers_t, codes_t, numbers_z, codes_z)
-    ranks = _dense_ranks(numbers)
     merged = [merge_rare(codes[:, j], levels[j], rare=min_leaf) for j in range(codes.shape[1])]
-    streams = rng.spawn(permutations + 1)
-    grow = partial(_leaves, ranks, merged, label, min_leaf, max_depth)
-    jobs = [(stream, i > 0) for i, stream in enumerate(streams)]
-    original, *permuted = map_(grow, jobs)
+    stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, max_depth)
+    jobs = [(stream, i > 0) for i, stream in enumerate(rng.spawn(permutations + 1))]
+    original, *permuted = map_(stacked.grow, jobs)
     null = np.array([_cell_scores(*cells)[0] for cells in permuted])
     pmse, ks = _cell_scores(*original)
     return _judge(
@@ -218,28 +215,31 @@ def _dense_ranks(numbers: Float) -> npt.NDArray[np.float32]:
     return ranks
 
 
-def _leaves(
-    ranks: npt.NDArray[np.float32],
-    codes: list[Codes],
-    label: Float,
-    min_leaf: int,
-    max_depth: int | None,
-    job: tuple[np.random.Generator, bool],
-) -> tuple[Float, Float]:
-    """Grow one tree, on permuted labels if the job says so; counts (original, synthetic) by leaf."""
-    stream, permute = job
-    label = stream.permutation(label) if permute else label
-    features = np.column_stack([ranks, *(_by_share(column, label) for column in codes)])
-    model = DecisionTreeClassifier(
-        min_samples_leaf=min_leaf,
-        max_depth=max_depth,
-        random_state=int(stream.integers(2**31)),  # decides between equally good splits
-    )
-    tree = model.fit(features, label).tree_
-    leaf = tree.children_left < 0
-    size = tree.n_node_samples[leaf].astype(np.float64)
-    synthetic = np.round(tree.value[leaf, 0, 1] * size)
-    return size - synthetic, synthetic
+@dataclass(frozen=True)
+class _Stacked:
+    """Two stacked tables as a tree needs them; a class, so that processes can map ``grow``."""
+
+    ranks: npt.NDArray[np.float32]
+    codes: list[Codes]
+    label: Float
+    min_leaf: int
+    max_depth: int | None
+
+    def grow(self, job: tuple[np.random.Generator, bool]) -> tuple[Float, Float]:
+        """Grow one tree, on permuted labels if the job says so; (original, synthetic) by leaf."""
+        stream, permute = job
+        label = stream.permutation(self.label) if permute else self.label
+        ordered = (_by_share(column, label) for column in self.codes)
+        model = DecisionTreeClassifier(
+            min_samples_leaf=self.min_leaf,
+            max_depth=self.max_depth,
+            random_state=int(stream.integers(2**31)),  # decides between equally good splits
+        )
+        tree = model.fit(np.column_stack([self.ranks, *ordered]), label).tree_
+        leaf = tree.children_left < 0
+        size = tree.n_node_samples[leaf].astype(np.float64)
+        synthetic = np.round(tree.value[leaf, 0, 1] * size)
+        return size - synthetic, synthetic
 
 
 def _by_share(codes: Codes, label: Float) -> npt.NDArray[np.float32]:
@@ -259,7 +259,7 @@ def _cell_scores(o: Float, s: Float) -> tuple[float, float]:
 
 def _distance(scores: Float, o: Float, s: Float) -> float:
     """Largest gap between the weighted distribution functions of equal scores."""
-    cells, place = np.unique(np.round(scores, 12), return_inverse=True)
+    place = np.unique(np.round(scores, 12), return_inverse=True)[1]
     original = np.bincount(place, weights=o) / o.sum()
     synthetic = np.bincount(place, weights=s) / s.sum()
     return float(np.max(np.abs(np.cumsum(original - synthetic))))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from math import comb
 
 import numpy as np
@@ -128,7 +128,7 @@ def _monomials(terms: list[_Term], degree: int) -> list[Float]:
 
 def _sensible(chosen: tuple[_Term, ...]) -> bool:
     """Leave out powers of indicators, and products within one column: they add nothing."""
-    for first, second in zip(chosen, chosen[1:], strict=False):
+    for first, second in pairwise(chosen):
         same = first.source == second.source
         if same and not (first is second and first.power):
             return False
