@@ -1,4 +1,4 @@
-"""The built-in table: 6,712 people of an invented island who never lived, and a fever they never had.
+"""The built-in table: 6,712 people who never lived, of an island that never was.
 
 Its published shape is that of the outbreak in Bale & Quick, section 6.1, whose data nobody may
 have: as many people, deaths and men, ages mostly from the 20s to the 60s, many people at the
@@ -19,7 +19,7 @@ inverse distribution functions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from scipy.special import expit, ndtri
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
+Masked = np.ma.MaskedArray[Any, Any]
+Values = npt.NDArray[Any] | Masked
 
 PEOPLE, DEATHS, MEN, PLACES = 6_712, 55, 3_101, 4_229
 DAYS = 150
@@ -113,6 +115,13 @@ def outbreak() -> pa.Table:
         (6712, ['longitude', 'latitude', 'sex', 'age', 'outcome'])
     """
     draws = _Draws(np.random.PCG64(6712))
+    columns = _cases(draws)
+    # A case list, by date of confirmation.
+    order = np.lexsort((draws.uniform(PEOPLE), columns["confirmed"]))
+    return pa.table({name: _arrow(values, order) for name, values in columns.items()})
+
+
+def _cases(draws: _Draws) -> dict[str, Values]:
     places = _places(draws)
     home = _visits(draws, places.kind)
     region, kind = places.region[home], places.kind[home]
@@ -122,7 +131,7 @@ def outbreak() -> pa.Table:
     day = _confirmed(draws, places.day[home])
     severity = draws.normal(PEOPLE)
     dead = draws.chosen(np.log(DEATH_RISK[age]) + 0.45 * male + 0.6 * severity, DEATHS)
-    columns = {
+    return {
         "longitude": np.round(places.where[home, 0], 6),
         "latitude": np.round(places.where[home, 1], 6),
         "sex": np.where(male, "male", "female"),
@@ -130,16 +139,14 @@ def outbreak() -> pa.Table:
         "outcome": np.where(dead, "deceased", "recovered"),
         "region": np.array([r.name for r in REGIONS])[region],
         "household_size": household,
-        "contact_source": _sources(draws, age, region, kind, household, day),
+        "contact_source": _sources(draws, age, region, kind, household=household, day=day),
         "confirmed": START + day,
         "temperature": _temperatures(draws, region, severity),
         "days_in_care": _days_in_care(draws, age, day, severity),
     }
-    order = np.lexsort((draws.uniform(PEOPLE), day))  # a case list, by date
-    return pa.table({name: _arrow(values, order) for name, values in columns.items()})
 
 
-def _arrow(values: npt.NDArray[np.generic] | np.ma.MaskedArray, order: Int) -> pa.Array:
+def _arrow(values: Values, order: Int) -> pa.Array:
     ordered = values[order]
     if isinstance(ordered, np.ma.MaskedArray):
         return pa.array(ordered.data, mask=np.ma.getmaskarray(ordered))
@@ -182,7 +189,7 @@ def _places(draws: _Draws) -> _Places:
     spread = (1.2 + 16 * np.sqrt(size[town])) * np.where(draws.uniform(PLACES) < 0.7, 0.5, 1.3)
     points = towns[town] + spread[:, None] * draws.normal(PLACES, 2)
     rural = draws.uniform(PLACES) * np.where(kind == HOME, 1, 0)
-    points = np.where((rural > 0.89)[:, None], _beside_roads(draws, towns, town), points)
+    points = np.where((rural > 0.86)[:, None], _beside_roads(draws, towns, town), points)
     points = np.where((rural > 0.96)[:, None], 70 * draws.normal(PLACES, 2), points)
     points = _ashore(points)
     gaps = points[:, None, :] - towns[None, : len(REGIONS)]
@@ -216,7 +223,7 @@ def _arrival(draws: _Draws, region: Int) -> Float:
 def _visits(draws: _Draws, kind: Int) -> Int:
     """The place of each person: one for every place, and more at shared homes and venues."""
     rank = np.arange(len(VENUES))
-    pull = np.where(kind == HOME, draws.waiting(1, PLACES) ** 1.5, 0)
+    pull = np.where(kind == HOME, draws.waiting(1, PLACES) ** 0.8, 0)
     pull *= 0.68 / pull.sum()
     pull[: len(VENUES)] = 0.32 * (12.0 / (rank + 12)) / (12.0 / (rank + 12)).sum()
     extra = np.searchsorted(np.cumsum(pull), draws.uniform(PEOPLE - PLACES) * pull.sum())
@@ -250,14 +257,14 @@ def _confirmed(draws: _Draws, arrival: Float) -> Int:
     """Day of confirmation: some days after arrival, seldom on a Sunday."""
     day = arrival + draws.waiting(3.5, PEOPLE)
     day = np.where((day < 0) | (day >= DAYS), DAYS * draws.uniform(PEOPLE), day).astype(np.int64)
-    sunday = (START + day).astype("datetime64[D]").astype(np.int64) % 7 == 3
+    sunday = (day + START.astype(np.int64)) % 7 == 3  # 1970 began on a Thursday
     late = sunday & (draws.uniform(PEOPLE) < 0.6) & (day < DAYS - 1)
     return np.asarray(day + late)
 
 
 def _sources(
-    draws: _Draws, age: Int, region: Int, kind: Int, household: Int, day: Int
-) -> np.ma.MaskedArray:
+    draws: _Draws, age: Int, region: Int, kind: Int, *, household: Int, day: Int
+) -> Masked:
     """Where the infection was caught, if the tracers found out; late cases often not traced."""
     weights = np.tile(np.array([30, 16, 14, 1, 0.5, 6.0]), (PEOPLE, 1))
     weights[:, 0] *= 0.35 * (household - 1)
@@ -273,7 +280,7 @@ def _sources(
     return np.ma.MaskedArray(found, draws.uniform(PEOPLE) < untraced)
 
 
-def _temperatures(draws: _Draws, region: Int, severity: Float) -> np.ma.MaskedArray:
+def _temperatures(draws: _Draws, region: Int, severity: Float) -> Masked:
     """Highest temperature in °C at one decimal; two regions measured less."""
     value = 37.7 + 0.42 * severity + 0.45 * draws.normal(PEOPLE)
     unmeasured = np.where(np.isin(region, [2, 8]), 0.16, 0.03)
@@ -281,7 +288,7 @@ def _temperatures(draws: _Draws, region: Int, severity: Float) -> np.ma.MaskedAr
     return np.ma.MaskedArray(rounded, draws.uniform(PEOPLE) < unmeasured)
 
 
-def _days_in_care(draws: _Draws, age: Int, day: Int, severity: Float) -> np.ma.MaskedArray:
+def _days_in_care(draws: _Draws, age: Int, day: Int, severity: Float) -> Masked:
     """Whole days, skewed, longer for the old and the severe; unknown more often for the young."""
     log_days = 2.6 + 0.07 * (age - 4) + 0.38 * severity + 0.32 * draws.normal(PEOPLE)
     value = np.clip(np.round(np.exp(log_days)), 1, 120).astype(np.int64)
