@@ -205,7 +205,9 @@ def _beside_roads(draws: _Draws, towns: Float, town: Int) -> Float:
     larger[0, 1] = True  # the largest has a road to the second
     end = np.argmin(np.where(larger, gaps, np.inf), axis=1)[town]
     along = draws.uniform(len(town), 1)
-    return towns[town] * along + towns[end] * (1 - along) + 0.8 * draws.normal(len(town), 2)
+    return np.asarray(
+        towns[town] * along + towns[end] * (1 - along) + 0.8 * draws.normal(len(town), 2)
+    )
 
 
 def _arrival(draws: _Draws, region: Int) -> Float:
