@@ -1,0 +1,11 @@
+"""Measures of what a release would disclose."""
+
+from understudy.risk.closeness import Closeness
+from understudy.risk.copies import Copies
+from understudy.risk.uniques import Uniques
+
+MEASURES = {
+    "closeness": Closeness,
+    "uniques": Uniques,
+    "copies": Copies,
+}

@@ -1,0 +1,161 @@
+"""What a measure is given, and what it must offer.
+
+A measure sees one argument, `Evidence`: the train table, the holdout in two halves (one is the
+reference, one plays the ideal release), the release itself, all under one frozen encoding.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from understudy.kernels.neighbours import Points
+from understudy.results import Better, Estimate
+from understudy.tables.encode import Block, Encoding
+from understudy.tables.schema import Role
+
+Map = Callable[..., Iterable[Any]]
+
+
+class Source(Protocol):
+    """How the release was made: what measures may ask of the synthesizer that made it."""
+
+    def sample(self, rows: int, *, replicate: int) -> Block:
+        """Draw another replicate."""
+
+    def log_prob(self, replicate: Block) -> float:
+        """Log probability of a replicate, marginal over shared parameters."""
+
+    def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Any:
+        """Change of `log_prob` when a row of train becomes each candidate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The tables of one judgement.
+
+    Attributes:
+        train: the rows the synthesizer learnt from.
+        control: half of the holdout: the reference.
+        fresh: the other half: an ideal release, for calibration. No holdout: both are empty.
+        release: the replicates.
+        source: how the release was made, or None for tables made elsewhere.
+        level: confidence of every interval (simultaneous over the gates).
+        margins: margins by measure, where the plan sets them.
+        metric: ``typed``, ``euclidean-codes`` or ``hamming``.
+        queries: at most this many rows of a release or holdout ask for neighbours.
+    """
+
+    train: Block
+    control: Block
+    fresh: Block
+    release: tuple[Block, ...]
+    source: Source | None = None
+    level: float = 0.95
+    margins: Mapping[str, float] = field(default_factory=dict)
+    metric: str = "typed"
+    queries: int = 20_000
+
+    @property
+    def encoding(self) -> Encoding:
+        """The frozen encoding, fitted on train."""
+        return self.train.encoding
+
+    @property
+    def has_holdout(self) -> bool:
+        """Whether there is a reference at all."""
+        return self.control.rows > 0 and self.fresh.rows > 0
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Columns that were synthesised: all but kept ones and weights."""
+        columns = self.encoding.schema
+        passed = columns.with_role(Role.KEEP, Role.WEIGHT)
+        return tuple(name for name in columns.names if name not in passed)
+
+    def margin(self, measure: str, default: float) -> float:
+        """The plan's margin of a measure, else the default."""
+        return self.margins.get(measure, default)
+
+    def with_release(self, block: Block) -> Evidence:
+        """The same evidence for another release."""
+        return replace(self, release=(block,))
+
+
+class Judge(ABC):
+    """A measure prepared on train and holdout, ready to judge any release."""
+
+    @abstractmethod
+    def estimates(
+        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """The measure's numbers for one release."""
+
+
+@dataclass(frozen=True)
+class Measure(ABC):
+    """Settings of a measure.
+
+    Class attributes:
+        names: the estimates it makes, as findings call them.
+        about: ``risk`` or ``utility``.
+        must_catch: the known case that a measure with power refuses: ``copy`` for risk,
+            ``permuted`` for utility.
+        needs_holdout: without a holdout it cannot say anything.
+    """
+
+    names: ClassVar[tuple[str, ...]]
+    about: ClassVar[str] = "risk"
+    must_catch: ClassVar[str] = "copy"
+    needs_holdout: ClassVar[bool] = True
+
+    @abstractmethod
+    def prepare(self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map) -> Judge:
+        """Compute what does not depend on the release."""
+
+    def summaries(
+        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
+    ) -> dict[str, Any]:
+        """Curves and tables for the report: aggregates over at least ten rows, never rows."""
+        return {}
+
+
+def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Points:
+    """Rows under the package's one distance.
+
+    ``typed``: squared differences of numbers in train's standard deviations, 1 for a different
+    level, 1 where one of two values is missing. ``hamming`` compares cells; ``euclidean-codes``
+    (Bale & Quick) standardises the codes of levels as if they were numbers.
+    """
+    numbers, codes = [], []
+    for name in columns:
+        column = block.encoding[name]
+        if metric == "euclidean-codes" and not column.is_numeric:
+            numbers.append(_scaled_codes(block, name))
+        elif column.is_numeric and column.sd > 0 and metric != "hamming":
+            numbers.append((block.values[name] - column.mean) / column.sd)
+        elif column.is_numeric and metric != "hamming":
+            # Constant in train: there is no scale, so any other value is simply different.
+            other = np.where(block.values[name] == column.mean, 0, 1)
+            codes.append(np.where(np.isnan(block.values[name]), -1, other))
+        else:
+            codes.append(np.where(block.codes[name] == column.missing, -1, block.codes[name]))
+    return Points(
+        np.stack(numbers, axis=1) if numbers else np.zeros((block.rows, 0)),
+        np.stack(codes, axis=1).astype(np.int32) if codes else np.zeros((block.rows, 0), np.int32),
+    )
+
+
+def _scaled_codes(block: Block, name: str) -> Any:
+    codes = block.codes[name].astype(np.float64)
+    size = block.encoding[name].size
+    # The scale of uniformly spread codes, so that it is frozen with the encoding.
+    scale = np.sqrt((max(size, 2) ** 2 - 1) / 12)
+    return np.where(codes == block.encoding[name].missing, np.nan, codes / scale)
+
+
+__all__ = ["Better", "Estimate", "Evidence", "Judge", "Map", "Measure", "Source", "points"]

@@ -1,0 +1,194 @@
+"""Closeness: identical matches, distance to the closest record, and their ratio.
+
+Distances run *to train*: from the release, and from the holdout, which says how close honest rows
+come (Bale & Quick §3.1–3.3; Platzer & Reutterer 2021). Train is never subsampled. These are
+similarity checks, not proof of anonymity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, points
+from understudy.kernels.neighbours import Points, nearest
+from understudy.kernels.resample import interval, mean_draws, quantile, quantile_draws
+from understudy.tables.encode import Block
+
+Floats = NDArray[np.float64]
+_TAIL = 0.05
+_NEIGHBOURS = 5
+_FLOOR = 0.01  # margin of distances where 5% of the reference would be nothing
+
+
+@dataclass(frozen=True)
+class Closeness(Measure):
+    """IMS, DCR, NNDR and the share nearer to train, each against the holdout.
+
+    - ``ims``: share of rows whose nearest train row is equal to them, typed and at the column's
+      own rounding.
+    - ``dcr.p05``: 5th percentile of the distance to the nearest train row.
+    - ``nndr.p05``: 5th percentile of d(1)/d(5), where d(5) > 0.
+    - ``dcr.share``: share of rows nearer to train than to the control half; ties count one half.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("ims", "dcr.p05", "nndr.p05", "dcr.share")
+
+    def prepare(
+        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
+    ) -> ClosenessJudge:
+        """Measure both halves of the holdout."""
+        columns = evidence.drawn
+        train = points(evidence.train, columns, evidence.metric)
+        control = points(evidence.control, columns, evidence.metric)
+        judge = ClosenessJudge(evidence, columns, train, control, {}, {})
+        judge.reference.update(judge.reach(evidence.control, rng, map_, nearer=False))
+        judge.fresh.update(judge.reach(evidence.fresh, rng, map_, nearer=True))
+        return judge
+
+    def summaries(
+        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
+    ) -> dict[str, Any]:
+        """Distributions of distances, and the share of matches over a grid of thresholds."""
+        judge = self.prepare(evidence, rng=rng, map_=map_)
+        found = [judge.reach(block, rng, map_, nearer=False) for block in evidence.release]
+        return {"closeness": _curves(judge.reference, found)}
+
+
+@dataclass(frozen=True, eq=False)
+class ClosenessJudge(Judge):
+    """Train and control as points, with the holdout's own distances."""
+
+    evidence: Evidence
+    columns: tuple[str, ...]
+    train: Points
+    control: Points
+    reference: dict[str, Floats]
+    fresh: dict[str, Floats]
+
+    def reach(
+        self, block: Block, rng: np.random.Generator, map_: Map, *, nearer: bool
+    ) -> dict[str, Floats]:
+        """Distances of a block's rows to train; whether they are nearer to it than to control."""
+        block = _thin(block, self.evidence.queries, rng)
+        query = points(block, self.columns, self.evidence.metric)
+        distance, _ = nearest(self.train, query, _NEIGHBOURS, map_=map_)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = distance[:, 0] / distance[:, -1]
+        found = {
+            "ims": (distance[:, 0] == 0).astype(np.float64),
+            "dcr": distance[:, 0],
+            # 0/0 is neither 0 nor 1, and five neighbours may not exist: both are left out.
+            "nndr": ratio[(distance[:, -1] > 0) & np.isfinite(distance[:, -1])],
+        }
+        if nearer:
+            other, _ = nearest(self.control, query, 1, map_=map_)
+            found["share"] = _nearer(distance[:, 0], other[:, 0])
+        return found
+
+    def estimates(
+        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """The four numbers with their intervals."""
+        found = self.reach(release, rng, map_, nearer=True)
+        note = self._note(release, found)
+        return [
+            self._share("ims", found["ims"], self.reference["ims"], rng, note),
+            self._tail("dcr.p05", found["dcr"], self.reference["dcr"], rng, note),
+            self._tail("nndr.p05", found["nndr"], self.reference["nndr"], rng, note),
+            self._share("dcr.share", found["share"], self.fresh["share"], rng, note),
+        ]
+
+    def _note(self, release: Block, found: dict[str, Floats]) -> str:
+        asked = min(release.rows, self.evidence.queries)
+        left = 1 - found["nndr"].size / max(found["dcr"].size, 1)
+        sampled = "" if asked == release.rows else f"; {asked} of {release.rows} rows asked"
+        zero = f"; d1/d5 undefined for {left:.1%} of rows" if left > 0 else ""
+        return f"metric {self.evidence.metric} over {len(self.columns)} columns{sampled}{zero}"
+
+    def _share(
+        self, name: str, ours: Floats, theirs: Floats, rng: np.random.Generator, note: str
+    ) -> Estimate:
+        draws, base = mean_draws(ours, rng), mean_draws(theirs, rng)
+        margin = self.evidence.margin(name, 0.01)
+        return _estimate(
+            name,
+            float(ours.mean()),
+            float(theirs.mean()),
+            draws,
+            base,
+            Better.LOWER,
+            margin,
+            self.evidence.level,
+            note,
+        )
+
+    def _tail(
+        self, name: str, ours: Floats, theirs: Floats, rng: np.random.Generator, note: str
+    ) -> Estimate:
+        value, reference = quantile(ours, _TAIL), quantile(theirs, _TAIL)
+        draws = quantile_draws(ours, _TAIL, rng)
+        base = quantile_draws(theirs, _TAIL, rng)
+        share = self.evidence.margin(name, 0.05)
+        margin = max(share * abs(reference), _FLOOR) if np.isfinite(reference) else _FLOOR
+        return _estimate(
+            name, value, reference, draws, base, Better.HIGHER, margin, self.evidence.level, note
+        )
+
+
+def _estimate(
+    name: str,
+    value: float,
+    reference: float,
+    draws: Floats,
+    base: Floats,
+    better: Better,
+    margin: float,
+    level: float,
+    note: str,
+) -> Estimate:
+    low, high = interval(draws, level)
+    gap_low, gap_high = interval(draws - base, level)
+    return Estimate(name, value, low, high, reference, better, margin, gap_low, gap_high, note=note)
+
+
+def _nearer(to_train: Floats, to_control: Floats) -> Floats:
+    return np.where(to_train < to_control, 1.0, np.where(to_train == to_control, 0.5, 0.0))
+
+
+def _thin(block: Block, most: int, rng: np.random.Generator) -> Block:
+    if block.rows <= most:
+        return block
+    return block.take(np.sort(rng.choice(block.rows, most, replace=False, shuffle=False)))
+
+
+def _curves(reference: dict[str, Floats], found: list[dict[str, Floats]]) -> dict[str, Any]:
+    """Empirical distributions on a common grid; grid points are quantiles of pooled distances."""
+    shares = np.linspace(0, 1, 101)
+    result: dict[str, Any] = {}
+    for key in ("dcr", "nndr"):
+        pooled = np.concatenate([reference[key], *(item[key] for item in found)])
+        if pooled.size == 0:
+            continue
+        # Points between the 0.5% and 99.5% quantiles: no single row's distance is a grid end.
+        low, high = np.quantile(pooled, [0.005, 0.995])
+        grid = low + (high - low) * shares
+        result[key] = {
+            "grid": _rounded(grid),
+            "holdout": _rounded(_below(reference[key], grid)),
+            "synthetic": [_rounded(_below(item[key], grid)) for item in found],
+        }
+    return result
+
+
+def _below(values: Floats, grid: Floats) -> Floats:
+    ordered = np.sort(values)
+    count = max(ordered.size, 1)
+    return np.asarray(np.searchsorted(ordered, grid, side="right") / count, dtype=np.float64)
+
+
+def _rounded(values: Floats) -> list[float]:
+    return [round(float(value), 5) for value in values]

@@ -1,0 +1,74 @@
+"""Replicated uniques: rows of the release that match a person who is unique in train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.kernels.resample import interval, mean_draws
+from understudy.kernels.rows import hits_unique
+from understudy.risk.copies import row_numbers
+from understudy.tables.encode import Block
+from understudy.tables.schema import Role
+
+
+@dataclass(frozen=True)
+class Uniques(Measure):
+    """Share of rows whose quasi-identifiers (or all columns) are unique in train.
+
+    The reference is the same share among the control half: honest people whose combination
+    happens to be unique in train. A share of rows, unlike a count, does not depend on sizes.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("uniques.replicated",)
+
+    def prepare(
+        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
+    ) -> UniquesJudge:
+        """Find which sets of columns to look at."""
+        schema = evidence.encoding.schema
+        keys = schema.with_role(Role.QUASI, Role.LOCATION)
+        keys = tuple(name for name in keys if name in evidence.drawn)
+        sets = {"quasi-identifiers": keys} if keys else {}
+        return UniquesJudge(evidence, {**sets, "all columns": evidence.drawn})
+
+
+@dataclass(frozen=True, eq=False)
+class UniquesJudge(Judge):
+    """The sets of columns, by the name findings give them."""
+
+    evidence: Evidence
+    sets: dict[str, tuple[str, ...]]
+
+    def estimates(
+        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """One share for each set of columns."""
+        return [self._one(target, keys, release, rng) for target, keys in self.sets.items()]
+
+    def _one(
+        self, target: str, keys: tuple[str, ...], release: Block, rng: np.random.Generator
+    ) -> Estimate:
+        evidence = self.evidence
+        train, control, ours = row_numbers([evidence.train, evidence.control, release], keys)
+        hit, base = hits_unique(train, ours), hits_unique(train, control)
+        draws, base_draws = mean_draws(hit, rng), mean_draws(base, rng)
+        low, high = interval(draws, evidence.level)
+        gap_low, gap_high = interval(draws - base_draws, evidence.level)
+        unique = hits_unique(train, train).mean() if train.size else 0.0
+        return Estimate(
+            "uniques.replicated",
+            float(hit.mean()),
+            low,
+            high,
+            float(base.mean()),
+            Better.LOWER,
+            evidence.margin("uniques.replicated", 0.01),
+            gap_low,
+            gap_high,
+            target=target,
+            note=f"{len(keys)} columns; {unique:.1%} of train's rows are unique on them",
+        )
