@@ -173,7 +173,11 @@ class Layout:
         encoding: the text encoding of a CSV file.
         bom: the file began with a byte-order mark.
         newline: line end of a CSV file.
+        final_newline: the last line has a line end.
         quote_all: every cell was quoted.
+        quote_header: the column names were quoted.
+        quoted: names of the columns whose cells were all quoted.
+        point_zero: whole values of fractional columns look like ``3.0``, not ``3``.
         metadata: key-value metadata of the file, where the format has it.
     """
 
@@ -183,5 +187,9 @@ class Layout:
     encoding: str = "utf-8"
     bom: bool = False
     newline: str = "\n"
+    final_newline: bool = True
     quote_all: bool = False
+    quote_header: bool = False
+    quoted: tuple[str, ...] = ()
+    point_zero: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,193 @@
+"""What columns are: kinds and roles, and which ones look as if they name a person."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from understudy.errors import TableError
+from understudy.tables.schema import Column, Kind, Role
+from understudy.tables.table import Table
+
+_PERSONAL = frozenset(
+    # names
+    "name surname firstname lastname fullname forename maiden nom prenom prenoms vorname nachname "
+    "familienname nombre apellido apellidos nome cognome sobrenome naam voornaam achternaam "
+    "imie nazwisko username login "
+    # ways to reach a person
+    "email mail courriel correo phone telephone telefon telefono telefoon tel mobile portable cell "
+    "fax address adresse direccion direccao indirizzo adres street strasse rue calle "
+    # numbers given to a person
+    "ssn nss nir iban passport passeport pasaporte reisepass nino dni nif cpf bsn ahv pesel ip mrn "
+    "nhs insee securite licence license".split()
+)
+_KEYS = frozenset("id ident identifier identifiant kennung uid uuid guid key rowid index".split())
+_LATITUDE = frozenset(("lat", "latitude", "breite", "latitud"))
+_LONGITUDE = frozenset(("lon", "lng", "long", "longitude", "laenge", "longitud"))
+_WEIGHTS = re.compile(r"^(.*weight|poids.*|gewicht|peso|.*wgt|wt|.*_wt|pond.*)$")
+_NEARLY_ALL = 0.9
+_FEW = 20
+_EMAIL = r"^[^\s@]+@[^\s@]+\.[A-Za-z]{2,}$"
+
+
+def kind_of(name: str, values: pa.ChunkedArray) -> Kind:
+    """The kind of one Arrow column, by its type and, for text and whole numbers, its content.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> kind_of("sex", pa.chunked_array([["m", "f", "m"]])).value
+        'category'
+    """
+    stored = values.type
+    if pa.types.is_dictionary(stored):
+        return Kind.ORDINAL if stored.ordered else Kind.CATEGORY
+    if pa.types.is_boolean(stored) or pa.types.is_null(stored):
+        return Kind.CATEGORY
+    if pa.types.is_temporal(stored) and not pa.types.is_duration(stored):
+        return Kind.DATETIME
+    if _is_number(stored):
+        return Kind.IDENTIFIER if identifier_reason(name, values) else Kind.NUMBER
+    if not _is_string(stored):
+        raise TableError(
+            f"column {name!r} has cells of type {stored}, which is not a number, text or date: "
+            "spread it over plain columns or drop it"
+        )
+    if is_prose(values):
+        return Kind.TEXT
+    return Kind.IDENTIFIER if identifier_reason(name, values) else Kind.CATEGORY
+
+
+def suspected_identifiers(table: Table) -> dict[str, str]:
+    """Columns that look as if they name a person, each with the reason.
+
+    Example:
+        >>> from understudy.tables.schema import Schema
+        >>> data = pa.table({"email": ["a@b.org", "c@d.org"]})
+        >>> table = Table(data, Schema((Column("email", Kind.CATEGORY),)))
+        >>> suspected_identifiers(table)
+        {'email': 'its name says so (email)'}
+    """
+    reasons = {name: identifier_reason(name, table.column(name)) for name in table.names}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def suggested_weights(table: Table) -> list[str]:
+    """Number columns whose names look like survey weights: suggested, never set."""
+    return [
+        column.name
+        for column in table.schema
+        if column.kind is Kind.NUMBER and _WEIGHTS.match(plain(column.name))
+    ]
+
+
+def identifier_reason(name: str, values: pa.ChunkedArray) -> str | None:
+    """Why a column looks like an identifier, or None."""
+    if not (_is_string(values.type) or pa.types.is_integer(values.type)):
+        return None
+    present = len(values) - values.null_count
+    if present == 0:
+        return None
+    distinct = pc.count_distinct(values, mode="only_valid").as_py()
+    word = _telling_word(name)
+    if word in _PERSONAL and (_is_string(values.type) or distinct >= _NEARLY_ALL * present):
+        if distinct > min(_FEW, 0.5 * present) and not is_prose(values):
+            return f"its name says so ({word})"
+    if word in _KEYS and distinct > max(0.5 * present, 1):
+        return f"its name says so ({word})"
+    if pa.types.is_integer(values.type):
+        return "it numbers the rows" if _numbers_rows(values, distinct) else None
+    if _share(values, _EMAIL) >= _NEARLY_ALL:
+        return "its cells look like e-mail addresses"
+    if present > _FEW and distinct >= _NEARLY_ALL * present and not _is_mixed(values):
+        return None if is_prose(values) else "nearly every row has a value of its own"
+    return None
+
+
+def is_prose(values: pa.ChunkedArray) -> bool:
+    """Free text: many different cells, of several words or very long."""
+    if not _is_string(values.type) or values.null_count == len(values):
+        return False
+    present = len(values) - values.null_count
+    if pc.max(pc.binary_length(values)).as_py() < _FEW:
+        return False
+    distinct = pc.count_distinct(values, mode="only_valid").as_py()
+    if distinct <= max(0.1 * present, 1):
+        return False
+    some = pc.drop_null(values).slice(0, 10_000)
+    spaces = pc.mean(pc.count_substring(some, pattern=" ")).as_py()
+    length = pc.mean(pc.utf8_length(some)).as_py()
+    return bool(spaces >= 3 or length > 100)
+
+
+def locations(names: list[str], arrays: dict[str, pa.ChunkedArray]) -> list[str]:
+    """Latitude and longitude columns: by name, in pairs, and within the range of the globe."""
+    latitudes = [n for n in names if _words(n) & _LATITUDE and _within(arrays[n], 90.0)]
+    longitudes = [n for n in names if _words(n) & _LONGITUDE and _within(arrays[n], 180.0)]
+    return latitudes + longitudes if latitudes and longitudes else []
+
+
+def with_role(column: Column, values: pa.ChunkedArray) -> Column:
+    """The column with the identifier role where it is suspected."""
+    if column.kind is Kind.IDENTIFIER or identifier_reason(column.name, values):
+        return Column(**{**vars(column), "role": Role.IDENTIFIER})
+    return column
+
+
+def plain(name: str) -> str:
+    """A name in lower case without accents."""
+    folded = unicodedata.normalize("NFKD", name)
+    return "".join(c for c in folded if not unicodedata.combining(c)).lower()
+
+
+def _words(name: str) -> frozenset[str]:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return frozenset(re.split(r"[^a-z]+", plain(spaced)))
+
+
+def _telling_word(name: str) -> str | None:
+    words = _words(name) | {plain(name).replace("_", "").replace(" ", "")}
+    for group in (_PERSONAL, _KEYS):
+        for word in sorted(words & group):
+            return word
+    return None
+
+
+def _numbers_rows(values: pa.ChunkedArray, distinct: int) -> bool:
+    """All of 0..n-1 or 1..n, in any order: a running number, not a measurement."""
+    if distinct != len(values) or distinct < _FEW:
+        return False
+    both = pc.min_max(values)
+    low, high = both["min"].as_py(), both["max"].as_py()
+    return low in (0, 1) and high - low == distinct - 1
+
+
+def _is_mixed(values: pa.ChunkedArray) -> bool:
+    """Mostly numbers, with a word among them: a spoilt measurement, not an identifier."""
+    return _share(values, r"^-?(0|[1-9]\d*)([.,]\d+)?$") >= 0.5
+
+
+def _share(values: pa.ChunkedArray, pattern: str) -> float:
+    some = pc.drop_null(values).slice(0, 10_000)
+    return float(pc.mean(pc.match_substring_regex(some, pattern)).as_py() or 0.0)
+
+
+def _within(values: pa.ChunkedArray, bound: float) -> bool:
+    if not _is_number(values.type) or values.null_count == len(values):
+        return False
+    inside = pc.less_equal(pc.abs(pc.cast(values, pa.float64())), bound)
+    return bool(pc.mean(inside).as_py() >= 0.99)
+
+
+def _is_number(stored: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(stored) or types.is_floating(stored) or types.is_decimal(stored))
+
+
+def _is_string(stored: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored)
+    )

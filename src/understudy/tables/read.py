@@ -1,0 +1,184 @@
+"""Reading a table: a file of any common shape, or any object that speaks the Arrow C stream."""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.feather as feather
+import pyarrow.parquet as parquet
+
+from understudy.errors import TableError
+from understudy.tables.columns import Read, mark_of, read_column, typed_column
+from understudy.tables.csvfile import read_csv
+from understudy.tables.detect import locations, suggested_weights
+from understudy.tables.schema import Column, Layout, Role, Schema
+from understudy.tables.table import Table
+
+Changes = Mapping[str, Mapping[str, Any]]
+ARROW_SCHEMA = "ARROW:schema"
+_TOTALS = frozenset("total totals sum somme summe gesamt ensemble totale suma".split())
+
+
+def read(
+    source: Any, *, schema_changes: Changes | None = None, missing: Sequence[str] | None = None
+) -> Table:
+    """Read a table, finding out how it is written and what its columns are.
+
+    Args:
+        source: a path (``-`` for standard input), or an object with ``__arrow_c_stream__``.
+        schema_changes: what the plan says about columns, as in ``Schema.update``.
+        missing: words that mean "missing" in every column, beside the empty cell.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> read(pa.table({"age": [31, 49], "sex": ["m", "f"]})).schema["age"].kind.value
+        'number'
+    """
+    data, layout, notes = _load(source)
+    if data.num_columns == 0:
+        raise TableError("the table has no columns")
+    if data.num_rows < 2:
+        raise TableError(f"the table has {data.num_rows} row(s): at least 2 are needed")
+    changes = _with_missing(data.column_names, schema_changes or {}, missing or ())
+    return _build(data, layout, notes, changes)
+
+
+def _load(source: Any) -> tuple[pa.Table, Layout, list[str]]:
+    if isinstance(source, Table):
+        return source.data, source.layout, list(source.notes)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _from_stream(source)
+    if not isinstance(source, str | Path):
+        raise TableError(
+            f"cannot read a {type(source).__name__}: give a path, or a table that speaks "
+            "the Arrow C stream (pandas, polars, duckdb, pyarrow)"
+        )
+    raw = _bytes(source)
+    if raw[:4] == b"PAR1":
+        return _arrow("parquet", lambda: parquet.read_table(io.BytesIO(raw)))
+    if raw[:6] == b"ARROW1" or raw[:4] == b"\xff\xff\xff\xff":
+        return _arrow("arrow", lambda: _ipc(raw))
+    return read_csv(raw)
+
+
+def _bytes(source: str | Path) -> bytes:
+    if str(source) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(source).read_bytes()
+    except FileNotFoundError:
+        raise TableError(f"no file {str(source)!r}") from None
+    except OSError as error:
+        raise TableError(f"cannot read {str(source)!r}: {error.strerror}") from None
+
+
+def _ipc(raw: bytes) -> pa.Table:
+    if raw[:6] == b"ARROW1":
+        return feather.read_table(io.BytesIO(raw))
+    return pa.ipc.open_stream(raw).read_all()
+
+
+def _from_stream(source: Any) -> tuple[pa.Table, Layout, list[str]]:
+    try:
+        data = pa.table(source)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        # Arrow's message quotes the cell that did not fit.
+        raise TableError("the frame has a column of mixed types: give each column one") from None
+    return _typed(data, "parquet")
+
+
+def _arrow(form: str, load: Any) -> tuple[pa.Table, Layout, list[str]]:
+    try:
+        data = load()
+    except (pa.ArrowException, OSError):
+        raise TableError(f"the file begins like {form} but cannot be read: it is damaged") from None
+    return _typed(data, form)
+
+
+def _typed(data: pa.Table, form: str) -> tuple[pa.Table, Layout, list[str]]:
+    names = data.column_names
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise TableError(f"column names must differ; given twice: {', '.join(doubled)}")
+    stored = base64.b64encode(data.schema.serialize().to_pybytes()).decode()
+    metadata = {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in (data.schema.metadata or {}).items()
+    }
+    return data, Layout(format=form, metadata={**metadata, ARROW_SCHEMA: stored}), []
+
+
+def _with_missing(names: Iterable[str], changes: Changes, words: Sequence[str]) -> Changes:
+    if not words:
+        return changes
+    spread = {name: {"missing": tuple(words)} for name in names}
+    return {**changes, **{n: {**w, **changes.get(n, {})} for n, w in spread.items()}}
+
+
+def _build(data: pa.Table, layout: Layout, notes: list[str], changes: Changes) -> Table:
+    _check_names(data.column_names, changes)
+    if layout.format == "csv" and layout.delimiter != ",":
+        layout = replace(layout, decimal=mark_of(data))
+    results = [_column(data, name, layout, changes.get(name, {})) for name in data.column_names]
+    votes = [result.point_zero for result in results if result.point_zero is not None]
+    layout = replace(layout, point_zero=sum(votes) * 2 > len(votes))
+    columns = _located(results)
+    schema = Schema(tuple(columns)).update(changes)
+    arrays = [result.values for result in results]
+    notes = notes + [note for result in results for note in result.notes] + _total_note(data)
+    table = Table(pa.table(arrays, names=list(schema.names)), schema, layout, tuple(notes))
+    weights = [
+        f"column {name!r} is named like a survey weight: give it the role weight if it is one"
+        for name in suggested_weights(table)
+        if table.schema[name].role is not Role.WEIGHT
+    ]
+    return replace(table, notes=(*table.notes, *weights))
+
+
+def _check_names(names: list[str], changes: Changes) -> None:
+    known = Schema(tuple(Column(name, kind=_any_kind()) for name in names))
+    known.update({name: changes[name] for name in changes})
+
+
+def _any_kind() -> Any:
+    from understudy.tables.schema import Kind
+
+    return Kind.CATEGORY
+
+
+def _column(data: pa.Table, name: str, layout: Layout, change: Mapping[str, Any]) -> Read:
+    values = data.column(name)
+    if layout.format == "csv" and pa.types.is_string(values.type):
+        return read_column(name, values, layout.decimal, change)
+    return typed_column(data.schema.field(name), values, change)
+
+
+def _located(results: list[Read]) -> list[Column]:
+    arrays = {result.column.name: result.values for result in results}
+    found = locations(list(arrays), arrays)
+    return [
+        replace(result.column, role=Role.LOCATION) if result.column.name in found else result.column
+        for result in results
+    ]
+
+
+def _total_note(data: pa.Table) -> list[str]:
+    """Suspect a line of totals at the end: a word such as "total" that no other row has."""
+    last = data.slice(data.num_rows - 1)
+    for name in data.column_names:
+        if not pa.types.is_string(data.schema.field(name).type):
+            continue
+        cell = last.column(name)[0].as_py()
+        if cell is None or cell.strip().lower() not in _TOTALS:
+            continue
+        if pc.sum(pc.equal(data.column(name), cell)).as_py() == 1:
+            return [f"the last row looks like a line of totals (column {name!r}): remove it if so"]
+    return []
