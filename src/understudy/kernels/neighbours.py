@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from understudy.kernels.screening import Screen
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-ROUNDS = (0.25, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
+ROUNDS = (0.1, 0.3, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
 PAIRS = 1 << 20  # candidate pairs measured at once
 LAST = np.iinfo(np.int64).max
 BOUNDS = 1 << 23  # leaf bounds held by one task
@@ -158,8 +159,9 @@ def _search_all(
     search = partial(_search, screen, train.take(screen.order), k)
     size = max(256, min(BOUNDS // len(screen.low), -(-m // 4)))
     blocks = [np.arange(s, min(s + size, m)) for s in range(0, m, size)]
-    for block, found in zip(blocks, map_(search, map(query.take, blocks)), strict=True):
-        d[block], i[block] = found
+    with threadpool_limits(1, user_api="blas"):  # small products: more threads only wait
+        for block, found in zip(blocks, map_(search, map(query.take, blocks)), strict=True):
+            d[block], i[block] = found
     return d, i
 
 
@@ -168,9 +170,8 @@ def _search(screen: Screen, train: Points, k: int, query: Points) -> tuple[Float
     factors, bounds = screen.query(query.numbers, query.codes)
     d, i = np.full((len(query), k), np.inf), np.full((len(query), k), -1, dtype=np.int64)
     home = _home(screen, factors)
-    for leaf in np.unique(home):
-        rows = np.flatnonzero(home == leaf)
-        pairs = _seeds(screen, factors, rows, leaf, k)
+    seeds = (_seeds(screen, factors, np.flatnonzero(home == leaf), leaf, k) for leaf in np.unique(home))
+    for pairs in _gathered(seeds):
         _measure(train, query, screen.order, d, i, *pairs)
     bounds[home, np.arange(len(query))] = np.inf
     constant = factors[:, 1].copy()
@@ -209,21 +210,27 @@ def _hits(
     for leaf in np.flatnonzero(near.any(axis=1)):
         start, stop = screen.starts[leaf : leaf + 2]
         rows = np.flatnonzero(near[leaf])
-        product = factors[rows] @ screen.factors[start:stop].T
-        at, column = np.nonzero(product <= 0)
+        product = factors.take(rows, axis=0) @ screen.factors[start:stop].T
+        at, column = np.divmod(np.flatnonzero(product <= 0), stop - start)
         yield rows[at], column + start
 
 
 def _gathered(parts: Iterator[tuple[Rows, Rows]]) -> Iterator[tuple[Rows, Rows]]:
     """Join small batches of pairs."""
     held: list[tuple[Rows, Rows]] = []
+    count = 0
     for part in parts:
         held.append(part)
-        if sum(len(q) for q, _ in held) >= PAIRS:
-            yield np.concatenate([q for q, _ in held]), np.concatenate([t for _, t in held])
-            held = []
+        count += len(part[0])
+        if count >= PAIRS:
+            yield _joined(held)
+            held, count = [], 0
     if held:
-        yield np.concatenate([q for q, _ in held]), np.concatenate([t for _, t in held])
+        yield _joined(held)
+
+
+def _joined(parts: list[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
+    return np.concatenate([q for q, _ in parts]), np.concatenate([t for _, t in parts])
 
 
 def _measure(

@@ -26,7 +26,7 @@ Rows = NDArray[np.int64]
 
 LEAF = 256
 SAMPLE = 256  # rows looked at to choose a split
-LEVELS = 96  # kept levels over all code columns
+LEVELS = 40  # kept levels over all code columns
 ROUNDOFF = 2.0**-24
 FAR = 1e15  # its square, and sums of squares, fit into float32
 
