@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from understudy.kernels.tree import Tree, category_rank, class_target, grow
+from understudy.kernels.tree import Tree, class_target, grow
+from understudy.kernels.tree_order import category_rank
 
 
 def rng(seed=1):

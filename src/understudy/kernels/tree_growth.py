@@ -1,0 +1,308 @@
+"""Where a tree splits: histograms while nodes are large, scikit-learn once they are small.
+
+Sorting a node's rows per predictor, as an exact splitter must, is most of a large node's cost;
+counting rows and summing the target per (node, code) finds the same split at a quarter of it.
+A small node has fewer rows than codes, and there sorting wins. Both search every cut of every
+predictor, so the tree is the one that a single exact splitter would grow, but for ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+SMALLEST = 300
+"""Rows below which a node is always handed over."""
+CELLS_PER_ROW = 4
+"""A node is small when its histograms have this many cells for each of its rows."""
+FEW_CLASSES = 6
+"""With so few classes left in a node, their one-hot columns are cheaper than a classifier."""
+DUST = 1e-12
+"""Share of the target's second moment below which a node's variance is rounding error."""
+
+
+class Stop(NamedTuple):
+    """When to stop splitting, in rows of the data that the structure is grown on."""
+
+    min_leaf: int
+    min_split: int
+    max_depth: int | None
+    complexity: float
+
+
+class Splits(NamedTuple):
+    """Nodes in any order but for the root, which is the first; feature -1 is a leaf."""
+
+    feature: Ints
+    threshold: Ints
+    left: Ints
+    right: Ints
+
+
+class Task(NamedTuple):
+    """What stays the same at every node: predictors' levels, target columns or classes, rules."""
+
+    levels: Sequence[int]
+    outputs: int
+    stop: Stop
+    least: float
+
+
+class Small(NamedTuple):
+    """A node that is left to the exact splitter, and the rows in it."""
+
+    node: int
+    depth: int
+    rows: NDArray[np.intp]
+
+
+class Cuts(NamedTuple):
+    """The best split of each large node of one depth; feature -1 where there is none."""
+
+    feature: Ints
+    threshold: Ints
+
+
+class Front(NamedTuple):
+    """The rows in the nodes of one depth, and the slot of their node among these."""
+
+    rows: NDArray[np.intp]
+    slot: NDArray[np.intp]
+    ranks: Ints
+    y: NDArray[Any]
+
+    def only(self, chosen: NDArray[np.bool_]) -> Front:
+        """Keep the rows in the chosen slots, which are numbered anew."""
+        if chosen.all():
+            return self
+        keep = np.flatnonzero(chosen[self.slot])
+        slot = (np.cumsum(chosen) - 1)[self.slot[keep]]
+        return Front(self.rows[keep], slot, self.ranks.take(keep, axis=1), self.y[keep])
+
+    def descend(self, cuts: Cuts) -> Front:
+        """Send the rows of split nodes to the children, which are numbered in pairs."""
+        divided = cuts.feature >= 0
+        front = self.only(divided)
+        feature, threshold = cuts.feature[divided], cuts.threshold[divided]
+        code = front.ranks[feature[front.slot], np.arange(len(front.slot))]
+        return front._replace(slot=2 * front.slot + (code > threshold[front.slot]))
+
+
+def leaf_only() -> Splits:
+    """Return the splits of a tree that is one leaf."""
+    zero = np.zeros(1, dtype=np.int32)
+    return Splits(zero - 1, zero, zero, zero)
+
+
+def structure(
+    ranks: Ints, levels: Sequence[int], y: NDArray[Any], stop: Stop, rng: np.random.Generator
+) -> Splits:
+    """Grow the splits; ``ranks`` has one row per predictor, every predictor ordered.
+
+    Args:
+        ranks: Ordered codes (predictors, rows).
+        levels: Number of codes of each predictor.
+        y: Classes (n,) or columns of numbers (n, q).
+        stop: When to stop.
+        rng: Decides between equally good splits in small nodes.
+    """
+    y = centred(y)
+    outputs = int(y.max()) + 1 if y.ndim == 1 else y.shape[1]
+    whole = moments(y, np.zeros(len(y), dtype=np.intp), 1, outputs)
+    least = stop.complexity * float(whole.error[0])
+    task = Task(levels, outputs, stop, least)
+    root = Front(np.arange(len(y)), np.zeros(len(y), dtype=np.intp), ranks, y)
+    top, small = grow_large(root, task)
+    return with_subtrees(top, small, grow_small(root, small, task, rng))
+
+
+def centred(y: NDArray[Any]) -> NDArray[Any]:
+    """Turn two classes into one column; centre columns, so that squares keep their digits."""
+    if y.ndim == 1:
+        if y.max() > 1:
+            return y
+        y = y[:, None]
+    y = y.astype(np.float64)
+    return np.ascontiguousarray(y - y.mean(axis=0))
+
+
+class Moments(NamedTuple):
+    """Rows, target sums (columns, nodes) and squared error around the mean, by node."""
+
+    rows: NDArray[np.float64]
+    total: NDArray[np.float64]
+    error: NDArray[np.float64]
+
+
+def moments(y: NDArray[Any], slot: NDArray[np.intp], nodes: int, outputs: int) -> Moments:
+    """Return what decides whether a node may be split; rounding error of a constant is 0."""
+    count = np.bincount(slot, minlength=nodes).astype(np.float64)
+    total = sums(y, slot, nodes, outputs)
+    norms = np.einsum("ij,ij->i", y, y) if y.ndim > 1 else np.ones(len(y))
+    square = np.bincount(slot, weights=norms, minlength=nodes)
+    error = square - (total**2).sum(axis=0) / np.maximum(count, 1.0)
+    return Moments(count, total, np.where(error > DUST * square, error, 0.0))
+
+
+def sums(y: NDArray[Any], cell: NDArray[np.intp], cells: int, outputs: int) -> NDArray[np.float64]:
+    """Return every target column's sum, or the rows of every class, in every cell."""
+    if y.ndim > 1:
+        return np.stack([np.bincount(cell, weights=column, minlength=cells) for column in y.T])
+    table = np.bincount(y * np.intp(cells) + cell, minlength=outputs * cells)
+    return np.asarray(table, dtype=np.float64).reshape(outputs, cells)
+
+
+def grow_large(front: Front, task: Task) -> tuple[Splits, list[Small]]:
+    """Split large nodes, all nodes of one depth at once; return the nodes left to split, too."""
+    stop = task.stop
+    cells = task.outputs * sum(task.levels) // len(task.levels)
+    enough = max(SMALLEST, CELLS_PER_ROW * cells, stop.min_split)
+    grown: list[Splits] = []
+    small: list[Small] = []
+    born, depth, nodes = 0, 0, 1
+    while nodes:
+        now = moments(front.y, front.slot, nodes, task.outputs)
+        ready = (now.rows >= stop.min_split) & (now.error > 0.0)
+        ready &= stop.max_depth is None or depth < stop.max_depth
+        large = ready & (now.rows >= enough)
+        small += members(front, ready & ~large, born, depth)
+        front = front.only(large)
+        cuts = best_cuts(front, task, now.rows[large], now.total[:, large])
+        grown.append(children(cuts, large, born))
+        front = front.descend(cuts)
+        born, depth, nodes = born + nodes, depth + 1, 2 * int((cuts.feature >= 0).sum())
+    return joined(grown), small
+
+
+def joined(parts: Sequence[Splits]) -> Splits:
+    """Put nodes one after another."""
+    return Splits(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def members(front: Front, chosen: NDArray[np.bool_], born: int, depth: int) -> list[Small]:
+    """Return the chosen nodes with their rows in their order."""
+    part = front.only(chosen)
+    if not chosen.any():
+        return []
+    rows = part.rows[np.argsort(part.slot, kind="stable")]
+    ends = np.cumsum(np.bincount(part.slot))[:-1]
+    return [
+        Small(born + node, depth, mine)
+        for node, mine in zip(np.flatnonzero(chosen).tolist(), np.split(rows, ends), strict=True)
+    ]
+
+
+def children(cuts: Cuts, large: NDArray[np.bool_], born: int) -> Splits:
+    """Return the nodes of one depth, those of the next being numbered from their end."""
+    feature, threshold, left, right = (np.zeros(len(large), dtype=np.int32) for _ in range(4))
+    feature[:] = -1
+    feature[large], threshold[large] = cuts
+    divided = np.flatnonzero(feature >= 0)
+    left[divided] = born + len(large) + 2 * np.arange(len(divided))
+    right[divided] = left[divided] + 1
+    return Splits(feature, threshold, left, right)
+
+
+def best_cuts(
+    front: Front, task: Task, count: NDArray[np.float64], total: NDArray[np.float64]
+) -> Cuts:
+    """Find the split with the largest gain in every node; the first of equals wins."""
+    nodes = np.arange(len(count))
+    feature, threshold = np.full(len(nodes), -1, np.int32), np.zeros(len(nodes), np.int32)
+    best = (total**2).sum(axis=0) / count * (1.0 - DUST) + task.least
+    for j, levels in enumerate(task.levels if len(nodes) else ()):
+        if levels > 1:
+            cell = front.slot * levels + front.ranks[j]
+            score, below = scores(front.y, cell, count, total, levels)
+            above = count[:, None] - below
+            score[np.minimum(below, above) < task.stop.min_leaf] = -np.inf
+            cut = score.argmax(axis=1)
+            better = score[nodes, cut] > best
+            # Codes that are absent from the node are shared between the two sides.
+            absent = (below == below[nodes, cut][:, None]).sum(axis=1) - 1
+            feature = np.where(better, np.int32(j), feature)
+            threshold = np.where(better, cut + absent // 2, threshold)
+            best = np.where(better, score[nodes, cut], best)
+    return Cuts(feature, threshold.astype(np.int32))
+
+
+def scores(
+    y: NDArray[Any],
+    cell: NDArray[np.intp],
+    count: NDArray[np.float64],
+    total: NDArray[np.float64],
+    levels: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the score and the rows on the left of every cut (nodes, levels - 1)."""
+    shape = (len(count), levels)
+    below = np.bincount(cell, minlength=shape[0] * levels).reshape(shape)[:, :-1].cumsum(axis=1)
+    above = count[:, None] - below
+    part = sums(y, cell, shape[0] * levels, len(total)).reshape(-1, *shape)
+    part = part[:, :, :-1].cumsum(axis=2)
+    rest = total[:, :, None] - part
+    score = (part**2).sum(axis=0) / np.maximum(below, 1)
+    score += (rest**2).sum(axis=0) / np.maximum(above, 1)
+    return score, below
+
+
+def grow_small(
+    root: Front, small: Sequence[Small], task: Task, rng: np.random.Generator
+) -> Iterator[Any]:
+    """Grow a subtree in every small node with scikit-learn's exact splitter.
+
+    Inputs are valid by construction and the estimators are used again: its checks cost more
+    than the growth of a small tree.
+    """
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    stop = task.stop
+    settings = {"min_samples_leaf": stop.min_leaf, "min_samples_split": max(2, stop.min_split)}
+    state = np.random.RandomState(int(rng.integers(2**31)))
+    regressor = DecisionTreeRegressor(**settings, random_state=state)
+    classifier = DecisionTreeClassifier(**settings, random_state=state)
+    with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+        for node in small:
+            X = np.ascontiguousarray(root.ranks[:, node.rows].T, dtype=np.float32)
+            goal, outputs = compact(root.y[node.rows])
+            model = classifier if goal.ndim == 1 else regressor
+            model.max_depth = stop.max_depth and stop.max_depth - node.depth
+            model.min_impurity_decrease = task.least / (len(X) * outputs)
+            yield model.fit(X, goal, check_input=False).tree_
+
+
+def compact(y: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return few classes as one-hot columns; and by what the impurity is divided.
+
+    scikit-learn averages over columns. One of two complementary columns has their average.
+    """
+    if y.ndim > 1:
+        return y, y.shape[1]
+    present = np.flatnonzero(np.bincount(y))
+    if len(present) > FEW_CLASSES:
+        return y, 1
+    shown = present[: 1 if len(present) == 2 else None]
+    return (y[:, None] == shown).astype(np.float64), len(present)
+
+
+def with_subtrees(top: Splits, small: Sequence[Small], subtrees: Iterator[Any]) -> Splits:
+    """Put each subtree's root in place of its node and append the other nodes."""
+    parts, size = [top], len(top.feature)
+    for node, tree in zip(small, subtrees, strict=True):
+        left, right = tree.children_left, tree.children_right
+        inner = left > 0
+        whole = Splits(
+            np.where(inner, tree.feature, -1).astype(np.int32),
+            np.where(inner, np.floor(tree.threshold), 0).astype(np.int32),
+            np.where(inner, left + (size - 1), 0).astype(np.int32),
+            np.where(inner, right + (size - 1), 0).astype(np.int32),
+        )
+        for column, values in zip(top, whole, strict=True):
+            column[node.node] = values[0]
+        parts.append(Splits(*(column[1:] for column in whole)))
+        size += len(left) - 1
+    return joined(parts)
