@@ -1,0 +1,10 @@
+"""Measures of what a release is good for."""
+
+from understudy.utility.margins import Marginals, Pairs
+from understudy.utility.pmse import Pmse
+
+MEASURES = {
+    "marginals": Marginals,
+    "pairs": Pairs,
+    "pmse": Pmse,
+}

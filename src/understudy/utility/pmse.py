@@ -1,0 +1,163 @@
+"""Can a model tell synthetic rows from real ones? The propensity score's mean squared error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.kernels import propensity
+from understudy.tables.encode import Block
+
+Arrays = tuple[NDArray[np.float64], NDArray[np.int32]]
+_ROWS = 50_000
+_MARGIN = 0.01  # in pMSE, whose largest value is c(1 − c)
+
+
+@dataclass(frozen=True)
+class Pmse(Measure):
+    """pMSE and its ratio by logistic regression and by a tree, and SPECKS.
+
+    pMSE = Σ (p̂ − c)² / N (Snoke et al. 2018); the ratio divides by the null expectation of two
+    draws of one process: (k − 1)·c·(1 − c)/N for the logit, the mean over permuted labels for the
+    tree. A copy scores 0 against train, so each is also computed against the holdout.
+
+    Attributes:
+        rows: at most this many rows of each table are compared; the note says so.
+        permutations: permutations of the tree's null.
+    """
+
+    names: ClassVar[tuple[str, ...]] = (
+        "pmse.logit",
+        "pmse.logit.ratio",
+        "pmse.cart",
+        "pmse.cart.ratio",
+        "specks",
+    )
+    about: ClassVar[str] = "utility"
+    must_catch: ClassVar[str] = "permuted"
+    needs_holdout: ClassVar[bool] = False
+    rows: int = _ROWS
+    permutations: int = 10
+
+    def prepare(
+        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
+    ) -> PmseJudge:
+        """Sample the tables that releases are compared with."""
+        against = {"train": _thin(evidence.train, self.rows, rng)}
+        if evidence.control.rows >= 50:
+            against["holdout"] = _thin(evidence.control, self.rows, rng)
+        return PmseJudge(self, evidence, against)
+
+
+@dataclass(frozen=True, eq=False)
+class PmseJudge(Judge):
+    """Tables to compare with, by name."""
+
+    settings: Pmse
+    evidence: Evidence
+    against: dict[str, Block]
+
+    def estimates(
+        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """Five numbers against train and, where there is one, against the holdout."""
+        sampled = _thin(release, self.settings.rows, rng)
+        found = []
+        for target, block in self.against.items():
+            found += self._compare(target, block, sampled, rng, map_)
+        return found
+
+    def _compare(
+        self, target: str, block: Block, release: Block, rng: np.random.Generator, map_: Map
+    ) -> list[Estimate]:
+        columns = self.evidence.drawn
+        both = (*_arrays(block, columns), *_arrays(release, columns))
+        levels = [
+            block.encoding[name].width for name in columns if not block.encoding[name].is_numeric
+        ]
+        logit = propensity.logit(*both, levels)
+        cart = propensity.cart(
+            *both, levels, permutations=self.settings.permutations, rng=rng, map_=map_
+        )
+        rows = f"{block.rows} real and {release.rows} synthetic rows"
+        return [
+            *self._pair("pmse.logit", target, logit, rows),
+            *self._pair("pmse.cart", target, cart, rows),
+            self._specks(target, logit, block.rows, release.rows),
+        ]
+
+    def _pair(
+        self, name: str, target: str, found: propensity.Propensity, rows: str
+    ) -> list[Estimate]:
+        margin = self.evidence.margin(name, _MARGIN)
+        note = "; ".join(part for part in (f"null {found.null}", rows, found.note) if part)
+        scale = found.expected if found.expected > 0 else float("nan")
+        return [
+            Estimate(
+                name,
+                found.pmse,
+                found.low * scale,
+                found.high * scale,
+                found.expected,
+                Better.LOWER,
+                margin,
+                target=target,
+                note=note,
+            ),
+            Estimate(
+                f"{name}.ratio",
+                found.ratio,
+                found.low,
+                found.high,
+                1.0,
+                Better.LOWER,
+                margin / scale,
+                target=target,
+                note=note,
+            ),
+        ]
+
+    def _specks(
+        self, target: str, found: propensity.Propensity, real: int, synthetic: int
+    ) -> Estimate:
+        # DKW: each empirical distribution is within ε of its own with probability 1 − 2e^(−2nε²).
+        half = float(np.sqrt(np.log(4 / (1 - self.evidence.level)) / 2)) * (
+            real**-0.5 + synthetic**-0.5
+        )
+        low = max(found.specks - half, 0.0)
+        return Estimate(
+            "specks",
+            found.specks,
+            low,
+            min(found.specks + half, 1.0),
+            0.0,
+            Better.LOWER,
+            self.evidence.margin("specks", 0.05),
+            target=target,
+            note=f"Kolmogorov–Smirnov distance of the logit's propensities; {found.note}",
+        )
+
+
+def _arrays(block: Block, columns: tuple[str, ...]) -> Arrays:
+    """Actual values of numbers and codes of levels, missing as NaN and −1."""
+    numbers = [block.values[name] for name in columns if name in block.values]
+    codes = [_codes(block, name) for name in columns if name not in block.values]
+    return (
+        np.stack(numbers, axis=1) if numbers else np.zeros((block.rows, 0)),
+        np.stack(codes, axis=1) if codes else np.zeros((block.rows, 0), dtype=np.int32),
+    )
+
+
+def _codes(block: Block, name: str) -> NDArray[np.int32]:
+    codes = block.codes[name]
+    return np.where(codes == block.encoding[name].missing, -1, codes).astype(np.int32)
+
+
+def _thin(block: Block, most: int, rng: np.random.Generator) -> Block:
+    if block.rows <= most:
+        return block
+    return block.take(np.sort(rng.choice(block.rows, most, replace=False, shuffle=False)))
