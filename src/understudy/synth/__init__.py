@@ -1,10 +1,11 @@
 """Models: fit, sample, score, and ask what one record changes."""
 
+from understudy.synth.base import Model
 from understudy.synth.cart import Cart
 from understudy.synth.keep import Keep
 from understudy.synth.marginal import Marginal
 
-MODELS = {
+MODELS: dict[str, type[Model]] = {
     "cart": Cart,
     "keep": Keep,
     "marginal": Marginal,
