@@ -123,6 +123,8 @@ def _dated(name: str, values: pa.ChunkedArray, formats: list[str]) -> Read:
             f"column {name!r}: its dates fit {' and '.join(formats)}; read as {formats[0]} "
             "(declare the format if that is wrong)"
         )
+    if getattr(values.type, "tz", None):
+        notes.append(f"column {name!r}: its time zones differ; converted to UTC")
     return Read(Column(name, Kind.DATETIME, format=formats[0]), values, tuple(notes))
 
 

@@ -81,7 +81,7 @@ def find_dates(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]] | N
     tried = {form: parse_dates(coded.dictionary, form) for form in formats}
     fitting = {form: parsed for form, parsed in tried.items() if parsed is not None}
     if not fitting:
-        return None
+        return _several_zones(values)
     chosen = next(iter(fitting.values()))
     return pa.chunked_array([chosen.take(coded.indices)]), list(fitting)
 
@@ -205,6 +205,17 @@ def _pattern(form: str) -> re.Pattern[str]:
     parts = _TOKEN.split(form)
     tokens = [_PATTERNS[token] for token in _TOKEN.findall(form)] + [""]
     return re.compile("".join(re.escape(p) + t for p, t in zip(parts, tokens, strict=True)))
+
+
+def _several_zones(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]] | None:
+    """Instants whose offsets differ, as under summer time: one format only in UTC."""
+    pattern = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:?\d\d)$"
+    if pc.all(pc.match_substring_regex(values, pattern)).as_py() is False:
+        return None
+    try:
+        return pc.cast(values, pa.timestamp("s", "UTC")), ["%Y-%m-%dT%H:%M:%SZ"]
+    except pa.ArrowInvalid:
+        return None
 
 
 def _without_fraction(form: str) -> tuple[str, int]:
