@@ -47,9 +47,7 @@ def _most(cells: pa.ChunkedArray, pattern: str) -> int:
     return int(hits > 0 and hits + whole >= 0.9 * len(cells))
 
 
-def read_column(
-    name: str, values: pa.ChunkedArray, mark: str, change: Mapping[str, Any]
-) -> Read:
+def read_column(name: str, values: pa.ChunkedArray, mark: str, change: Mapping[str, Any]) -> Read:
     """Read a text column as what it is, or as what the plan says it is."""
     values = without_words(values, change.get("missing", ()))
     if change.get("kind") is not None:
@@ -125,6 +123,8 @@ def _dated(name: str, values: pa.ChunkedArray, formats: list[str]) -> Read:
             f"column {name!r}: its dates fit {' and '.join(formats)}; read as {formats[0]} "
             "(declare the format if that is wrong)"
         )
+    if getattr(values.type, "tz", None):
+        notes.append(f"column {name!r}: its time zones differ; converted to UTC")
     return Read(Column(name, Kind.DATETIME, format=formats[0]), values, tuple(notes))
 
 
@@ -141,17 +141,14 @@ def _text_column(name: str, values: pa.ChunkedArray) -> Column:
 def _spoilt(name: str, values: pa.ChunkedArray) -> list[str]:
     """Say when a column is text because of a few cells only."""
     for what, share in (("numbers", share_of_numbers), ("dates in one format", share_of_dates)):
-        found = share(values)
-        if found >= 0.5:
+        if share(values) >= 0.5 and not pc.any(pc.match_substring_regex(values, r"^0\d+$")).as_py():
             odd = [w for w in _MISSING_WORDS if pc.any(pc.equal(values, w)).as_py()]
             hint = f'; declare missing = ["{odd[0]}"] if that is meant' if odd else ""
             return [f"column {name!r}: not all cells are {what}, so it is read as text{hint}"]
     return []
 
 
-def _declared(
-    name: str, values: pa.ChunkedArray, mark: str, change: Mapping[str, Any]
-) -> Read:
+def _declared(name: str, values: pa.ChunkedArray, mark: str, change: Mapping[str, Any]) -> Read:
     kind = Kind(change["kind"])
     if is_text(kind):
         return Read(Column(name, kind), values)

@@ -11,19 +11,19 @@ import pyarrow.csv as pc_csv
 
 from understudy.errors import TableError
 from understudy.tables.schema import Layout
-from understudy.tables.sniff import Dialect, decode, sniff
+from understudy.tables.sniff import Dialect, decode, is_blank, sniff
 
 _BLOCK = 16 * 1024 * 1024
 
 
 def read_csv(raw: bytes) -> tuple[pa.Table, Layout, list[str]]:
-    """Read a CSV file as text columns.
+    r"""Read a CSV file as text columns.
 
     Returns:
         The columns (null where a cell is empty), the look of the file, and notes.
 
     Example:
-        >>> table, layout, _ = read_csv(b"a;b\\n1;x\\n2;\\n")
+        >>> table, layout, _ = read_csv(b"a;b\n1;x\n2;\n")
         >>> layout.delimiter, table.to_pydict()
         (';', {'a': ['1', '2'], 'b': ['x', None]})
     """
@@ -31,7 +31,7 @@ def read_csv(raw: bytes) -> tuple[pa.Table, Layout, list[str]]:
     dialect = sniff(text.data)
     names, notes = _names(dialect.header)
     body = text.data[dialect.start :]
-    if not body.strip():
+    if is_blank(body):
         raise TableError("the file has a line of column names and no rows below it")
     table = _parse(body, names, dialect, text.data)
     notes = [*dialect.notes, *notes]

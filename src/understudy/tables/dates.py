@@ -7,6 +7,8 @@ the 31st of February, or a day without its leading zero, never passes as somethi
 from __future__ import annotations
 
 import re
+from collections import Counter
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -72,17 +74,16 @@ def find_dates(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]] | N
         (['%d/%m/%Y'], DataType(date32[day]))
     """
     first = first_present(values)
-    if first is None or not 4 <= len(first) <= 40 or not any(c.isdigit() for c in first):
-        return None
-    formats = candidates(first)
+    formats = [] if first is None else candidates(first)
     if not formats:
         return None
     coded = _coded(values)
-    fitting = [(f, parse_dates(coded.dictionary, f)) for f in formats]
-    fitting = [(f, parsed) for f, parsed in fitting if parsed is not None]
+    tried = {form: parse_dates(coded.dictionary, form) for form in formats}
+    fitting = {form: parsed for form, parsed in tried.items() if parsed is not None}
     if not fitting:
-        return None
-    return pa.chunked_array([fitting[0][1].take(coded.indices)]), [f for f, _ in fitting]
+        return _several_zones(values)
+    chosen = next(iter(fitting.values()))
+    return pa.chunked_array([chosen.take(coded.indices)]), list(fitting)
 
 
 def is_compact(values: pa.ChunkedArray) -> bool:
@@ -107,6 +108,8 @@ def is_compact(values: pa.ChunkedArray) -> bool:
 
 def candidates(first: str) -> list[str]:
     """Formats that the look of one cell allows."""
+    if not 4 <= len(first) <= 40 or not any(c.isdigit() for c in first):
+        return []
     found = _TIME.match(first)
     if found is None:
         return [f for f in (*_DATES, _COMPACT) if _pattern(f).fullmatch(first)]
@@ -127,9 +130,7 @@ def parse_dates(values: pa.Array, form: str) -> pa.Array | None:
     if digits:
         parsed = _parse_fraction(values, plain, digits)
     else:
-        parsed = pc.strptime(
-            values, format=plain.replace("%-", "%"), unit="s", error_is_null=True
-        )
+        parsed = pc.strptime(values, format=plain.replace("%-", "%"), unit="s", error_is_null=True)
     if parsed is None or parsed.null_count > values.null_count:
         return None
     parsed = parsed.cast(_storage(form, digits))
@@ -167,13 +168,13 @@ def default_format(stored: pa.DataType) -> str:
     return "%Y-%m-%dT%H:%M:%S" + zone
 
 
-def share_of_dates(values: pa.ChunkedArray, rows: int = 1000) -> float:
-    """Largest share of the first cells that one format explains."""
+def share_of_dates(values: pa.ChunkedArray, rows: int = 1000, *, same: bool = True) -> float:
+    """Share of the first cells that look like dates: all in the ``same`` format, or in any."""
     cells = pc.drop_null(values).slice(0, rows).to_pylist()
-    counts: dict[str, int] = {}
-    for cell in cells:
-        for form in candidates(cell) if len(cell) <= 40 else []:
-            counts[form] = counts.get(form, 0) + 1
+    found = [candidates(cell) for cell in cells]
+    if not same:
+        return sum(map(bool, found)) / max(len(cells), 1)
+    counts = Counter(form for formats in found for form in formats)
     return max(counts.values(), default=0) / max(len(cells), 1)
 
 
@@ -199,10 +200,22 @@ def _coded(values: pa.ChunkedArray) -> pa.DictionaryArray:
     return coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
 
 
+@cache
 def _pattern(form: str) -> re.Pattern[str]:
     parts = _TOKEN.split(form)
     tokens = [_PATTERNS[token] for token in _TOKEN.findall(form)] + [""]
     return re.compile("".join(re.escape(p) + t for p, t in zip(parts, tokens, strict=True)))
+
+
+def _several_zones(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]] | None:
+    """Instants whose offsets differ, as under summer time: one format only in UTC."""
+    pattern = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:?\d\d)$"
+    if pc.all(pc.match_substring_regex(values, pattern)).as_py() is False:
+        return None
+    try:
+        return pc.cast(values, pa.timestamp("s", "UTC")), ["%Y-%m-%dT%H:%M:%SZ"]
+    except pa.ArrowInvalid:
+        return None
 
 
 def _without_fraction(form: str) -> tuple[str, int]:

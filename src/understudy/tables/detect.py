@@ -9,22 +9,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy.errors import TableError
+from understudy.tables.dates import share_of_dates
 from understudy.tables.schema import Column, Kind, Role
 from understudy.tables.table import Table
 
-_PERSONAL = frozenset(
-    # names
-    "name surname firstname lastname fullname forename maiden nom prenom prenoms vorname nachname "
-    "familienname nombre apellido apellidos nome cognome sobrenome naam voornaam achternaam "
-    "imie nazwisko username login "
-    # ways to reach a person
-    "email mail courriel correo phone telephone telefon telefono telefoon tel mobile portable cell "
-    "fax address adresse direccion direccao indirizzo adres street strasse rue calle "
-    # numbers given to a person
-    "ssn nss nir iban passport passeport pasaporte reisepass nino dni nif cpf bsn ahv pesel ip mrn "
-    "nhs insee securite licence license".split()
+
+def _word_list(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words that stand in column names: what people are called, how they are reached, and numbers
+# that are given to one person.
+_PERSONAL = _word_list(
+    """
+    name surname firstname lastname fullname forename maiden nom prenom prenoms vorname nachname
+    familienname nombre apellido apellidos nome cognome sobrenome naam voornaam achternaam
+    imie nazwisko username login
+    email mail courriel correo phone telephone telefon telefono telefoon tel mobile portable cell
+    fax address adresse direccion direccao indirizzo adres street strasse rue calle
+    ssn nss nir iban passport passeport pasaporte reisepass nino dni nif cpf bsn ahv pesel ip mrn
+    nhs insee securite licence license
+    """
 )
-_KEYS = frozenset("id ident identifier identifiant kennung uid uuid guid key rowid index".split())
+_KEYS = _word_list("id ident identifier identifiant kennung uid uuid guid key rowid index")
 _LATITUDE = frozenset(("lat", "latitude", "breite", "latitud"))
 _LONGITUDE = frozenset(("lon", "lng", "long", "longitude", "laenge", "longitud"))
 _WEIGHTS = re.compile(r"^(.*weight|poids.*|gewicht|peso|.*wgt|wt|.*_wt|pond.*)$")
@@ -85,25 +92,33 @@ def suggested_weights(table: Table) -> list[str]:
 
 def identifier_reason(name: str, values: pa.ChunkedArray) -> str | None:
     """Why a column looks like an identifier, or None."""
-    if not (_is_string(values.type) or pa.types.is_integer(values.type)):
-        return None
+    texts = _is_string(values.type)
     present = len(values) - values.null_count
-    if present == 0:
+    if present == 0 or not (texts or pa.types.is_integer(values.type)):
         return None
     distinct = pc.count_distinct(values, mode="only_valid").as_py()
     word = _telling_word(name)
-    if word in _PERSONAL and (_is_string(values.type) or distinct >= _NEARLY_ALL * present):
-        if distinct > min(_FEW, 0.5 * present) and not is_prose(values):
-            return f"its name says so ({word})"
-    if word in _KEYS and distinct > max(0.5 * present, 1):
+    if word is not None and _is_named(word, texts, distinct, present) and not is_prose(values):
         return f"its name says so ({word})"
-    if pa.types.is_integer(values.type):
+    if not texts:
         return "it numbers the rows" if _numbers_rows(values, distinct) else None
+    return _text_reason(values, distinct, present)
+
+
+def _is_named(word: str, texts: bool, distinct: int, present: int) -> bool:
+    """A telling name counts if the column has enough different values to tell people apart."""
+    if word in _PERSONAL and texts:
+        return distinct > min(_FEW, present // 2)
+    least = _NEARLY_ALL if word in _PERSONAL else 0.5
+    return distinct > max(least * present, 1)
+
+
+def _text_reason(values: pa.ChunkedArray, distinct: int, present: int) -> str | None:
     if _share(values, _EMAIL) >= _NEARLY_ALL:
         return "its cells look like e-mail addresses"
-    if present > _FEW and distinct >= _NEARLY_ALL * present and not _is_mixed(values):
-        return None if is_prose(values) else "nearly every row has a value of its own"
-    return None
+    if present <= _FEW or distinct < _NEARLY_ALL * present or _is_mixed(values):
+        return None
+    return None if is_prose(values) else "nearly every row has a value of its own"
 
 
 def is_prose(values: pa.ChunkedArray) -> bool:
@@ -165,8 +180,9 @@ def _numbers_rows(values: pa.ChunkedArray, distinct: int) -> bool:
 
 
 def _is_mixed(values: pa.ChunkedArray) -> bool:
-    """Mostly numbers, with a word among them: a spoilt measurement, not an identifier."""
-    return _share(values, r"^-?(0|[1-9]\d*)([.,]\d+)?$") >= 0.5
+    """Mostly numbers, amounts or dates: a spoilt measurement, not an identifier."""
+    amounts = _share(values, r"^[€$£¥%\s]*-?(0|[1-9]\d*)([.,]\d+)?[€$£¥%\s]*$")
+    return amounts >= 0.5 or share_of_dates(values, same=False) >= 0.5
 
 
 def _share(values: pa.ChunkedArray, pattern: str) -> float:

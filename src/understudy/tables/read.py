@@ -12,19 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.feather as feather
-import pyarrow.parquet as parquet
+from pyarrow import feather, parquet
 
 from understudy.errors import TableError
 from understudy.tables.columns import Read, mark_of, read_column, typed_column
 from understudy.tables.csvfile import read_csv
 from understudy.tables.detect import locations, suggested_weights
-from understudy.tables.schema import Column, Layout, Role, Schema
+from understudy.tables.schema import Column, Kind, Layout, Role, Schema
 from understudy.tables.table import Table
 
 Changes = Mapping[str, Mapping[str, Any]]
 ARROW_SCHEMA = "ARROW:schema"
-_TOTALS = frozenset("total totals sum somme summe gesamt ensemble totale suma".split())
+_TOTALS = ("total", "totals", "sum", "somme", "summe", "gesamt", "ensemble", "totale", "suma")
 
 
 def read(
@@ -144,14 +143,8 @@ def _build(data: pa.Table, layout: Layout, notes: list[str], changes: Changes) -
 
 
 def _check_names(names: list[str], changes: Changes) -> None:
-    known = Schema(tuple(Column(name, kind=_any_kind()) for name in names))
-    known.update({name: changes[name] for name in changes})
-
-
-def _any_kind() -> Any:
-    from understudy.tables.schema import Kind
-
-    return Kind.CATEGORY
+    """Refuse a plan that names no column, or an impossible kind, before any cell is converted."""
+    Schema(tuple(Column(name, Kind.CATEGORY) for name in names)).update(changes)
 
 
 def _column(data: pa.Table, name: str, layout: Layout, change: Mapping[str, Any]) -> Read:

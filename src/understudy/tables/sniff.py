@@ -76,13 +76,13 @@ def decode(raw: bytes) -> Text:
 
 
 def sniff(data: bytes) -> Dialect:
-    """Find delimiter, header and quoting from the first part of a file.
+    r"""Find delimiter, header and quoting from the first part of a file.
 
     Example:
-        >>> sniff(b"a;b\\n1;2,5\\n").delimiter
+        >>> sniff(b"a;b\n1;2,5\n").delimiter
         ';'
     """
-    if not data.strip():
+    if is_blank(data):
         raise TableError("the file is empty: it needs a line of column names and rows below it")
     newline, notes = _newline(data)
     sample = _sample(data)
@@ -95,7 +95,7 @@ def sniff(data: bytes) -> Dialect:
     if len(header) > 1 and all(_NUMBER.fullmatch(name) for name in header):
         notes.append("the first line holds only numbers: if the file has no header, add one")
     quotes = _quotes(sample[start:], delimiter, len(header))
-    names = sample[: start].rstrip("\r\n").rsplit("\n", 1)[-1].rsplit("\r", 1)[-1]
+    names = sample[:start].rstrip("\r\n").rsplit("\n", 1)[-1].rsplit("\r", 1)[-1]
     return Dialect(
         delimiter,
         newline,
@@ -106,6 +106,11 @@ def sniff(data: bytes) -> Dialect:
         names.startswith('"') and names.endswith('"'),
         tuple(notes),
     )
+
+
+def is_blank(data: bytes) -> bool:
+    """Only spaces and line ends."""
+    return not data[:SAMPLE].strip() and not data.strip()
 
 
 def _no_nul(raw: bytes) -> None:
@@ -122,9 +127,7 @@ def _recode(raw: bytes, encoding: str) -> bytes:
     try:
         data = raw.decode(encoding).encode("utf-8")
     except UnicodeError:
-        raise TableError(
-            f"the file begins like {encoding} but is not: save it as UTF-8"
-        ) from None
+        raise TableError(f"the file begins like {encoding} but is not: save it as UTF-8") from None
     _no_nul(data)
     return data
 
@@ -136,13 +139,18 @@ def _eight_bit(raw: bytes) -> str:
 
 
 def _newline(data: bytes) -> tuple[str, list[str]]:
-    outside = re.sub(rb'"[^"]*"', b"", data) if b'"' in data[:SAMPLE] else data
-    both = outside.count(b"\r\n")
-    counts = {"\r\n": both, "\n": outside.count(b"\n") - both, "\r": outside.count(b"\r") - both}
+    counts = _line_ends(data)
+    if sum(map(bool, counts.values())) > 1 and b'"' in data:
+        counts = _line_ends(re.sub(rb'"[^"]*"', b"", data))  # line ends inside cells are data
     newline = max(counts, key=lambda end: counts[end])
-    if sum(count > 0 for count in counts.values()) > 1:
+    if sum(map(bool, counts.values())) > 1:
         return newline, ["the file mixes different line ends; the most frequent one is written"]
     return newline if counts[newline] else "\n", []
+
+
+def _line_ends(data: bytes) -> dict[str, int]:
+    both = data.count(b"\r\n")
+    return {"\n": data.count(b"\n") - both, "\r\n": both, "\r": data.count(b"\r") - both}
 
 
 def _sample(data: bytes) -> str:
@@ -150,10 +158,8 @@ def _sample(data: bytes) -> str:
     part = data[:SAMPLE]
     if len(data) > SAMPLE:
         cut = max(part.rfind(b"\n"), part.rfind(b"\r")) + 1
-        if cut == 0 or part.count(b"\n") + part.count(b"\r") < 2:
-            part = data  # one very long line
-        else:
-            part = part[:cut]
+        ends = part.count(b"\n") + part.count(b"\r")
+        part = part[:cut] if ends > 1 else data  # else one very long line
     return part.decode("utf-8", errors="replace")
 
 
@@ -183,7 +189,8 @@ def _delimiter(sample: str) -> str:
 
 def _records(sample: str, delimiter: str) -> list[tuple[list[str], int, int]]:
     """The first records: cells, where the record begins, where the next one does."""
-    records, place = [], 0
+    records: list[tuple[list[str], int, int]] = []
+    place = 0
     cell = re.compile(
         rf'(?:"((?:[^"]|"")*)"|([^{re.escape(delimiter)}\r\n]*))({re.escape(delimiter)}|\r\n|\r|\n|$)'
     )
@@ -218,7 +225,7 @@ def _quotes(sample: str, delimiter: str, width: int) -> tuple[bool, ...]:
     if '"' not in sample:
         return (False,) * width
     mark = re.escape(delimiter)
-    cells = re.findall(rf'("(?:[^"]|"")*"|[^{mark}\r\n"]*)({mark}|\r\n|\r|\n|$)', sample[:65536])
+    cells = re.findall(rf'("(?:[^"]|"")*"|[^{mark}\r\n"]*)({mark}|\r\n|\r|\n)', sample[:65536])
     seen: list[list[bool]] = [[] for _ in range(width)]
     column = 0
     for text, end in cells:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.feather as feather
-import pyarrow.parquet as parquet
+from pyarrow import feather, parquet
 
 from understudy.errors import TableError
 from understudy.tables.dates import default_format, format_dates
@@ -55,14 +54,14 @@ def write(table: Table, path: str | Path, *, synthetic: bool = False) -> None:
 
 
 def written_bytes(table: Table, *, synthetic: bool = False) -> bytes:
-    """The bytes that `write` would write.
+    r"""The bytes that `write` would write.
 
     Example:
         >>> from understudy.tables.schema import Schema
         >>> data = pa.table({"price": [1.5, None, 2.25]})
         >>> schema = Schema((Column("price", Kind.NUMBER, decimals=2, fixed=True),))
         >>> written_bytes(Table(data, schema))
-        b'price\\n1.50\\n\\n2.25\\n'
+        b'price\n1.50\n\n2.25\n'
     """
     if table.layout.format == "csv":
         return _csv(table)
@@ -77,9 +76,9 @@ def written_bytes(table: Table, *, synthetic: bool = False) -> bytes:
 
 def _csv(table: Table) -> bytes:
     layout = table.layout
-    header = layout.delimiter.join(
-        _quoted_name(name, layout) for name in table.names
-    ) + layout.newline
+    header = (
+        layout.delimiter.join(_quoted_name(name, layout) for name in table.names) + layout.newline
+    )
     pieces = [header.encode("utf-8")]
     for start in range(0, table.rows, _CHUNK):
         pieces.append(_lines(table, start))
@@ -118,8 +117,7 @@ def _text_of(lines: pa.Array) -> bytes:
 def _cells(table: Table, column: Column, start: int) -> pa.ChunkedArray:
     layout = table.layout
     values = table.column(column.name).slice(start, _CHUNK)
-    text = pc.cast(_as_text(values, column, layout), pa.large_string())
-    text = pc.cast(text, pa.string())
+    text = pc.cast(_as_text(values, column, layout), pa.string())
     return _quote(text, column.name, layout)
 
 
@@ -174,16 +172,20 @@ def _typed(table: Table, synthetic: bool) -> pa.Table:
     """The columns in the types of the file they stand in for, its metadata, and the mark."""
     metadata = dict(table.layout.metadata)
     stored = metadata.pop(ARROW_SCHEMA, None)
-    schema = None if stored is None else pa.ipc.read_schema(pa.py_buffer(base64.b64decode(stored)))
+    known = {} if stored is None else _fields(stored)
     fields, arrays = [], []
     for name in table.names:
-        known = schema is not None and name in schema.names
-        field = schema.field(name) if known else table.data.schema.field(name)
+        field = known.get(name, table.data.schema.field(name))
         array = _as_type(table.column(name), field.type)
         fields.append(field.with_type(array.type))
         arrays.append(array)
     metadata = {**metadata, **(MARK if synthetic else {})}
     return pa.table(arrays, schema=pa.schema(fields, metadata=metadata or None))
+
+
+def _fields(stored: str) -> dict[str, pa.Field]:
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(stored)))
+    return {field.name: field for field in schema}
 
 
 def _as_type(values: pa.ChunkedArray, stored: pa.DataType) -> pa.ChunkedArray:
