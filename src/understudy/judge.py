@@ -1,0 +1,169 @@
+"""Run measures on a release and on known cases, and turn estimates into verdicts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from understudy import risk, utility
+from understudy.evidence import Evidence, Judge, Map, Measure
+from understudy.results import Better, Estimate, Finding, Verdict
+from understudy.seeds import stream
+from understudy.tables.encode import Block, stack
+
+Progress = Callable[[str], None]
+Key = tuple[str, str | None]
+MEASURES: Mapping[str, type[Measure]] = {**risk.MEASURES, **utility.MEASURES}
+_COPY_ROWS = 20_000
+
+
+def silent(stage: str) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True)
+class Gating:
+    """Which findings gate the release, and how sure each of them must be.
+
+    Attributes:
+        names: measures that gate.
+        error: family-wise false-alarm rate over all gates and replicates.
+        strict: undecided blocks, too.
+    """
+
+    names: tuple[str, ...]
+    error: float = 0.05
+    strict: bool = False
+
+    def level(self, replicates: int) -> float:
+        """Confidence of each interval, so that all gates together err at rate ``error``.
+
+        Bonferroni over gates and replicates (singly and pooled). A gate errs on one side only, so
+        each two-sided interval may miss twice the share.
+        """
+        tests = max(len(self.names), 1) * (replicates if replicates == 1 else replicates + 1)
+        return 1 - 2 * self.error / tests
+
+    def gates(self, estimate: Estimate) -> bool:
+        """Whether this estimate gates: shares over *all* columns only inform."""
+        return estimate.measure in self.names and estimate.target != "all columns"
+
+
+def judge_all(
+    evidence: Evidence,
+    measures: Sequence[str],
+    gating: Gating,
+    *,
+    seed: int,
+    calibrate: bool = True,
+    map_: Map = map,
+    progress: Progress = silent,
+) -> tuple[tuple[Finding, ...], dict[str, Any]]:
+    """Judge a release by every measure; returns findings and summaries."""
+    findings: list[Finding] = []
+    summaries: dict[str, Any] = {}
+    cases = known_cases(evidence, seed) if calibrate else {}
+    for name in measures:
+        progress(f"measure {name}")
+        measure = MEASURES[name]()
+        if measure.needs_holdout and not evidence.has_holdout:
+            findings += _unmeasured(measure, gating, "there is no holdout to compare with")
+            continue
+        rng = stream(seed, "measure", name)
+        findings += _judge_one(measure, evidence, gating, cases, rng, map_)
+        summaries.update(measure.summaries(evidence, rng=stream(seed, "curve", name), map_=map_))
+    return tuple(findings), summaries
+
+
+def known_cases(evidence: Evidence, seed: int) -> dict[str, Block]:
+    """A copy of train, a fresh draw (half of the holdout), and train with columns shuffled."""
+    rng = stream(seed, "calibration")
+    train = evidence.train
+    cases = {"copy": train}
+    if evidence.fresh.rows:
+        cases["fresh"] = evidence.fresh
+    order = {name: rng.permutation(train.rows) for name in train.names}
+    codes = {name: train.codes[name][order[name]] for name in train.codes}
+    values = {name: train.values[name][order[name]] for name in train.values}
+    cases["permuted"] = Block(train.encoding, train.rows, codes, values)
+    return cases
+
+
+def _judge_one(
+    measure: Measure,
+    evidence: Evidence,
+    gating: Gating,
+    cases: Mapping[str, Block],
+    rng: np.random.Generator,
+    map_: Map,
+) -> list[Finding]:
+    begin = time.perf_counter()
+    judge = measure.prepare(evidence, rng=rng, map_=map_)
+    known = {case: _keyed(judge, block, rng, map_) for case, block in cases.items()}
+    found = [
+        replace(estimate, replicate=number)
+        for number, block in _replicates(evidence.release)
+        for estimate in judge.estimates(block, rng=rng, map_=map_)
+    ]
+    seconds = (time.perf_counter() - begin) / max(len(found), 1)
+    return [_finding(estimate, measure, gating, known, seconds) for estimate in found]
+
+
+def _replicates(release: Sequence[Block]) -> list[tuple[int, Block]]:
+    """Every replicate, and all pooled (0): an intruder has them all."""
+    numbered = list(enumerate(release, start=1))
+    return numbered if len(release) < 2 else [*numbered, (0, stack(release))]
+
+
+def _keyed(judge: Judge, block: Block, rng: np.random.Generator, map_: Map) -> dict[Key, Estimate]:
+    return {(e.measure, e.target): e for e in judge.estimates(block, rng=rng, map_=map_)}
+
+
+def _finding(
+    estimate: Estimate,
+    measure: Measure,
+    gating: Gating,
+    known: Mapping[str, Mapping[Key, Estimate]],
+    seconds: float,
+) -> Finding:
+    key = (estimate.measure, estimate.target)
+    calibration = {case: found[key].value for case, found in known.items() if key in found}
+    verdict = estimate.verdict()
+    bad = known.get(measure.must_catch, {}).get(key)
+    if verdict is Verdict.HOLDS and bad is not None and bad.verdict() is Verdict.HOLDS:
+        verdict = Verdict.UNDECIDED
+        what = "a copy of train" if measure.must_catch == "copy" else "train with columns shuffled"
+        blind = f"blind on this table: even {what} would hold"
+        estimate = replace(estimate, note=f"{estimate.note}; {blind}".strip("; "))
+    elif verdict is Verdict.UNDECIDED:
+        size = f"{estimate.note}; {would_decide(estimate)}".strip("; ")
+        estimate = replace(estimate, note=size)
+    return Finding(estimate, verdict, gating.gates(estimate), calibration, seconds)
+
+
+def would_decide(estimate: Estimate) -> str:
+    """Say how much larger the tables must be for the interval to clear the margin.
+
+    Intervals shrink with the square root of the number of rows.
+    """
+    low, high = estimate.gap()
+    half = (high - low) / 2
+    centre = (high + low) / 2
+    loss = {Better.HIGHER: -centre, Better.LOWER: centre}.get(estimate.better, abs(centre))
+    room = abs(estimate.margin - loss)
+    if room <= 0 or not np.isfinite(half / room):
+        return "no size would decide: the difference is the margin itself"
+    return f"about {max((half / room) ** 2, 1.1):.1f} times as many rows would decide"
+
+
+def _unmeasured(measure: Measure, gating: Gating, why: str) -> list[Finding]:
+    nan = float("nan")
+    findings = []
+    for name in measure.names:
+        estimate = Estimate(name, nan, nan, nan, nan, Better.LOWER, nan, note=why)
+        findings.append(Finding(estimate, Verdict.NOT_MEASURED, gating.gates(estimate)))
+    return findings

@@ -1,0 +1,153 @@
+"""Choose the strength of synthesis from the data: the smallest leaf that holds on an inner split.
+
+Leaves that are too small hand out people; leaves that are too large hand out noise. Train is split
+in halves, trees are grown on one, and the closeness of what they draw is compared with that of the
+other half. Neither half is the holdout that judges the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.evidence import Map, points
+from understudy.kernels.neighbours import nearest
+from understudy.kernels.resample import quantile
+from understudy.plans.plan import Plan
+from understudy.seeds import stream
+from understudy.synth.sequence import Sequential, Visit
+from understudy.tables.encode import Block
+
+LEAVES = (5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 140, 200, 300, 400, 500, 700, 1000, 1400, 2000)
+_ROWS = 20_000  # rows of train that the search looks at; more add time and no decision
+_SPLITS = 8
+_QUERIES = 10_000
+_SHARE = 0.01  # largest excess of a share, as in the gates
+_TAIL = 0.05  # largest shortfall of a distance, relative
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One leaf size, and how its draws compare with an honest half (excess: worse is larger)."""
+
+    leaf: int
+    ims: float
+    share: float
+    dcr: float
+    nndr: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether every number is within its margin."""
+        return max(self.ims, self.share) <= _SHARE and max(self.dcr, self.nndr) <= _TAIL
+
+
+def choose_leaf(
+    plan: Plan, train: Block, drawn: Sequence[str], *, seed: int, map_: Map = map
+) -> tuple[int, tuple[Trial, ...]]:
+    """Find the smallest leaf size whose draws are no closer to their train than honest rows.
+
+    Bisection over `LEAVES`: closeness falls as leaves grow. Returns the leaf and all trials.
+    """
+    if train.rows < 4 * LEAVES[0]:
+        return LEAVES[0], ()
+    splits = _splits(train, seed)
+    candidates = [leaf for leaf in LEAVES if leaf <= max(splits[0][0].rows // 2, LEAVES[0])]
+    trials: dict[int, Trial] = {}
+    low, high = 0, len(candidates) - 1
+    while low < high:
+        middle = (low + high) // 2
+        leaf = candidates[middle]
+        trials[leaf] = _try(plan, leaf, splits, drawn, seed, map_)
+        low, high = (low, middle) if trials[leaf].holds else (middle + 1, high)
+    return candidates[low], tuple(trials[leaf] for leaf in sorted(trials))
+
+
+def _splits(train: Block, seed: int) -> list[tuple[Block, Block]]:
+    """Halves of train; several pairs of them where train is small and one pair says little."""
+    rows = min(train.rows, _ROWS)
+    count = int(np.clip(_ROWS // rows, 1, _SPLITS))
+    pairs = []
+    for number in range(count):
+        order = stream(seed, "leaf", "split", number).permutation(train.rows)[:rows]
+        pairs.append((train.take(order[: rows // 2]), train.take(order[rows // 2 :])))
+    return pairs
+
+
+def _try(
+    plan: Plan,
+    leaf: int,
+    splits: Sequence[tuple[Block, Block]],
+    drawn: Sequence[str],
+    seed: int,
+    map_: Map,
+) -> Trial:
+    visits = plan.visits_for(splits[0][0].encoding, leaf=leaf)
+    visits = tuple(visit for visit in visits if visit.model.name != "keep")
+    known = {name for visit in visits for name in visit.columns}
+    visits = tuple(_without(visit, known) for visit in visits)
+    columns = [name for name in drawn if name in known]
+    found = [
+        _excess(visits, inner, other, columns, seed, number, map_)
+        for number, (inner, other) in enumerate(splits)
+    ]
+    return Trial(leaf, *(float(x) for x in np.mean(found, axis=0)))
+
+
+def _without(visit: Visit, known: set[str]) -> Visit:
+    return replace(visit, given=tuple(name for name in visit.given if name in known))
+
+
+def _excess(
+    visits: tuple[Visit, ...],
+    inner: Block,
+    other: Block,
+    columns: Sequence[str],
+    seed: int,
+    number: int,
+    map_: Map,
+) -> NDArray[np.float64]:
+    """Excess of the synthetic half over the honest one: matches, nearer share, tails."""
+    fitted = Sequential(visits).fit(inner, seed=seed, map_=map_)
+    rows = max(inner.rows, min(_QUERIES, 4 * inner.rows))
+    synthetic = fitted.sample(rows, seed=seed, replicate=-1 - number).block
+    synthetic = synthetic.take(slice(0, _QUERIES))
+    train, control = points(inner, columns), points(other, columns)
+    ours = points(synthetic, columns)
+    near, _ = nearest(train, ours, 5, map_=map_)
+    base, _ = nearest(train, points(other.take(slice(0, _QUERIES)), columns), 5, map_=map_)
+    away, _ = nearest(control, ours, 1, map_=map_)
+    closer = np.where(near[:, 0] < away[:, 0], 1.0, (near[:, 0] == away[:, 0]) / 2)
+    ims = float((near[:, 0] == 0).mean() - (base[:, 0] == 0).mean())
+    return np.array(
+        [
+            ims,
+            closer.mean() - 0.5,
+            _shortfall(near[:, 0], base[:, 0]),
+            _shortfall(*_ratios(near, base)),
+        ]
+    )
+
+
+def _ratios(
+    near: NDArray[np.float64], base: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    result = []
+    for distance in (near, base):
+        defined = (distance[:, -1] > 0) & np.isfinite(distance[:, -1])
+        result.append(distance[defined, 0] / distance[defined, -1])
+    return result[0], result[1]
+
+
+def _shortfall(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
+    """How much smaller our 5th percentile is, as a share of theirs (0 where theirs is 0)."""
+    reference = quantile(theirs, 0.05)
+    if not reference > 0 or not ours.size:
+        return 0.0
+    return 1 - quantile(ours, 0.05) / reference
+
+
+__all__ = ["LEAVES", "Trial", "choose_leaf"]

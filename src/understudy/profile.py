@@ -1,0 +1,120 @@
+"""What each column looks like, original against synthetic, for the report: shares, never rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.tables.encode import Block, ColumnEncoding
+
+LEAST = 10  # a level or bin is shown when at least this many rows share it
+_BINS = 30
+_LEVELS = 20
+
+
+def profile(train: Block, holdout: Block | None, release: Sequence[Block]) -> list[dict[str, Any]]:
+    """Shares of levels or bins of every column, in train, holdout and each replicate."""
+    return [_one(name, train, holdout, release) for name in train.names]
+
+
+def _one(
+    name: str, train: Block, holdout: Block | None, release: Sequence[Block]
+) -> dict[str, Any]:
+    encoding = train.encoding[name]
+    group, labels = (_bins if encoding.is_numeric else _levels)(train, name)
+    width = len(labels)
+    return {
+        "name": name,
+        "kind": encoding.column.kind.value,
+        "role": encoding.column.role.value,
+        "label": encoding.column.label,
+        "shape": "bins" if encoding.is_numeric else "levels",
+        "labels": labels,
+        "original": _shares(group[train.codes[name]], width),
+        "holdout": None if holdout is None else _shares(group[holdout.codes[name]], width),
+        "synthetic": [_shares(group[block.codes[name]], width) for block in release],
+        "missing": {
+            "original": _missing(train, name),
+            "synthetic": [_missing(block, name) for block in release],
+        },
+        "distinct": int(np.unique(train.codes[name]).size),
+    }
+
+
+def _levels(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """The most frequent levels that enough rows share; all others pooled; missing left out."""
+    encoding = train.encoding[name]
+    counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
+    shown = [code for code in np.argsort(-counts, kind="stable") if counts[code] >= LEAST]
+    if not encoding.is_nominal:
+        shown = sorted(shown)
+    shown = shown[:_LEVELS]
+    group = np.full(encoding.width, len(shown), dtype=np.int64)
+    group[shown] = np.arange(len(shown))
+    group[encoding.missing] = -1
+    labels = [encoding.levels[code] for code in shown]
+    pooled = encoding.size - len(shown)
+    return group, [*labels, f"{pooled} rarer levels" if pooled else "levels not in the original"]
+
+
+def _bins(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """Neighbouring cells together until each bin holds at least ten rows of train."""
+    encoding = train.encoding[name]
+    counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
+    target = max(LEAST, counts.sum() / _BINS)
+    group = np.zeros(encoding.width, dtype=np.int64)
+    bin_, held = 0, 0
+    for code, count in enumerate(counts):
+        group[code] = bin_
+        held += count
+        if held >= target and counts[code + 1 :].sum() >= LEAST:
+            bin_, held = bin_ + 1, 0
+    group[encoding.missing] = -1
+    group[encoding.unseen] = bin_
+    return group, _bin_labels(encoding, group[: encoding.size])
+
+
+def _bin_labels(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[str]:
+    cells, numeric = encoding.cells, encoding.numeric
+    if cells is None or numeric is None or not len(group):
+        return [] if not len(group) else ["all"]
+    edges = numeric.from_float(_edges(encoding, group)).to_pylist()
+    texts = [_text(edge, encoding) for edge in edges]
+    bins = int(group.max()) + 1
+    if bins == 1:
+        return ["all"]
+    first = [f"up to {texts[0]}"]
+    middle = [_between(texts[i], texts[i + 1]) for i in range(bins - 2)]
+    return [*first, *middle, f"above {texts[-1]}"]
+
+
+def _edges(encoding: ColumnEncoding, group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Largest value of each bin but the last; the ends of a column are nobody's business."""
+    cells = encoding.cells
+    assert cells is not None
+    last = np.flatnonzero(np.diff(group))
+    return np.asarray(cells.high[cells.first[last + 1] - 1], dtype=np.float64)
+
+
+def _between(low: str, high: str) -> str:
+    return f"{low} – {high}"
+
+
+def _text(value: Any, encoding: ColumnEncoding) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def _shares(group: NDArray[np.int64], width: int) -> list[float]:
+    present = group[group >= 0]
+    counts = np.bincount(present, minlength=width)[:width]
+    return [round(float(count) / max(present.size, 1), 6) for count in counts]
+
+
+def _missing(block: Block, name: str) -> float:
+    codes = block.codes[name]
+    return round(float((codes == block.encoding[name].missing).mean()) if codes.size else 0.0, 6)

@@ -1,0 +1,342 @@
+"""The walk, once: table → prepare → split → synth → release → measures → findings.
+
+Nothing here writes files or draws pages. `run` makes a release and judges it; `assess` judges
+tables that were made elsewhere.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy import __version__
+from understudy.errors import InputError, TableError
+from understudy.evidence import Evidence, Map
+from understudy.judge import MEASURES, Gating, Progress, judge_all, silent
+from understudy.leaf import Trial, choose_leaf
+from understudy.ledger import ledger
+from understudy.plans.plan import Plan
+from understudy.profile import profile
+from understudy.results import Findings
+from understudy.seeds import stream
+from understudy.synth.sequence import FittedSequence, Sequential
+from understudy.tables.encode import Block, Encoding, fit_encoding, stack
+from understudy.tables.prepare import prepare
+from understudy.tables.schema import Kind, Role
+from understudy.tables.table import Table
+
+_LEAST_HOLDOUT = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Everything a run produced, in memory.
+
+    Attributes:
+        plan: the plan as it was run.
+        seed: the seed of all randomness.
+        tables: the replicates, with the look of the original.
+        findings: the verdicts and all numbers.
+        summaries: curves and histograms for the report.
+        fitted: the fitted synthesizer (None for tables made elsewhere).
+        records: per-record distances of train, for the owner only.
+    """
+
+    plan: Plan
+    seed: int
+    tables: tuple[Table, ...]
+    findings: Findings
+    summaries: Mapping[str, Any]
+    fitted: FittedSequence | None
+    records: pa.Table | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A table after `prepare`, without the columns that are never synthesised.
+
+    Attributes:
+        table: what is split and learnt from.
+        dropped: columns left out, with the reason.
+        surrogate: identifier columns replaced by fresh ones.
+        original: the schema before anything was left out.
+        receipts: what `prepare` did.
+    """
+
+    table: Table
+    dropped: Mapping[str, str]
+    surrogate: tuple[str, ...]
+    original: Table
+    receipts: tuple[Mapping[str, Any], ...]
+
+
+def run(
+    table: Table,
+    plan: Plan,
+    *,
+    seed: int,
+    holdout: Table | None = None,
+    map_: Map = map,
+    progress: Progress = silent,
+) -> Study:
+    """Synthesise a table by a plan and judge the release on the holdout."""
+    ready = make_ready(table, plan)
+    progress("split")
+    rows_of_train, held = split(ready, plan, seed, holdout)
+    train = ready.table.take(rows_of_train)
+    encoding = fit_encoding(train)
+    block, control, fresh = _encode(encoding, train, held, seed)
+    leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
+    progress("fit")
+    visits = plan.visits_for(encoding, leaf=leaf)
+    rules = ()
+    fitted = Sequential(visits, rules).fit(block, seed=seed, map_=map_)
+    progress("sample")
+    kept = any(visit.model.name == "keep" for visit in visits)
+    rows = train.rows if kept else plan.rows or ready.table.rows
+    drawn = [
+        fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
+    ]
+    gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
+    evidence = Evidence(
+        block,
+        control,
+        fresh,
+        tuple(item.block for item in drawn),
+        level=gating.level(plan.replicates),
+        margins=plan.margins,
+    )
+    findings, summaries = _judged(evidence, plan, gating, seed, map_, progress)
+    receipts = [
+        *ready.receipts,
+        *(
+            _receipt("rules", {"replicate": n, **item.counts})
+            for n, item in enumerate(drawn, 1)
+            if rules
+        ),
+    ]
+    if rules:
+        broken = {rule.describe(): int(rule.broken(block).sum()) for rule in rules}
+        receipts.append(_receipt("rules broken in the original", broken))
+    tables = tuple(_dressed(item.block, ready, seed, n) for n, item in enumerate(drawn, 1))
+    provenance = _provenance(plan, ready, leaf if plan.needs_leaf else None, trials, gating)
+    found = Findings(
+        plan.sha256, _sizes(train, control, fresh, tables), findings, tuple(receipts), provenance
+    )
+    progress("records")
+    records = ledger(evidence, rows_of_train, map_=map_)
+    return Study(plan, seed, tables, found, summaries, fitted, records)
+
+
+def assess(
+    original: Table,
+    synthetic: Sequence[Table],
+    plan: Plan,
+    *,
+    seed: int,
+    holdout: Table | None = None,
+    map_: Map = map,
+    progress: Progress = silent,
+) -> Study:
+    """Judge tables from any tool against the original they were made from."""
+    if not synthetic:
+        raise InputError("no synthetic table to judge: name at least one file")
+    ready = make_ready(original, plan)
+    common, notes = _common(ready.table, synthetic, holdout)
+    train = ready.table.select(common)
+    encoding = fit_encoding(train)
+    held = None if holdout is None else _alike(holdout, train, "the holdout")
+    block, control, fresh = _encode(encoding, train, held, seed)
+    release = tuple(
+        encoding.encode(_alike(item, train, f"synthetic table {n}"))
+        for n, item in enumerate(synthetic, 1)
+    )
+    gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
+    evidence = Evidence(
+        block, control, fresh, release, level=gating.level(len(release)), margins=plan.margins
+    )
+    findings, summaries = _judged(evidence, plan, gating, seed, map_, progress)
+    provenance = _provenance(plan, ready, None, (), gating) | {"notes": notes}
+    sizes = _sizes(train, control, fresh, tuple(synthetic))
+    found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
+    return Study(plan, seed, tuple(synthetic), found, summaries, None)
+
+
+def make_ready(table: Table, plan: Plan) -> Ready:
+    """Apply the plan's schema and `prepare`, and set aside what is never synthesised."""
+    plan.check(table.schema)
+    table = table.with_schema(table.schema.update(plan.looks))
+    if table.rows < plan.min_rows:
+        raise TableError(
+            f"the table has {table.rows} rows; fewer than {plan.min_rows} people cannot be "
+            "protected by synthesis (plan key min_rows)"
+        )
+    prepared, sentences = prepare(table, plan.prepare)
+    dropped, surrogate = {}, []
+    for column in prepared.schema:
+        look = plan.columns.get(column.name, {})
+        if column.role is Role.KEEP:
+            continue
+        if column.kind is Kind.IDENTIFIER or column.role is Role.IDENTIFIER:
+            if look.get("identifier", "drop") == "surrogate":
+                surrogate.append(column.name)
+            else:
+                dropped[column.name] = "a direct identifier"
+        elif column.kind is Kind.TEXT:
+            dropped[column.name] = "free text, which may name people"
+    rest = [name for name in prepared.names if name not in dropped and name not in surrogate]
+    if not rest:
+        raise TableError(
+            "no column is left to synthesise: all are identifiers or free text "
+            f"({', '.join(dropped)}); set their kind in the plan if that is wrong"
+        )
+    receipts = tuple(_receipt("prepare", {"did": sentence}) for sentence in sentences)
+    return Ready(prepared.select(rest), dropped, tuple(surrogate), prepared, receipts)
+
+
+def split(
+    ready: Ready, plan: Plan, seed: int, holdout: Table | None
+) -> tuple[NDArray[np.int64], Table]:
+    """Rows of train, at random, and the rest as holdout; or all rows, and a holdout brought."""
+    table = ready.table
+    if holdout is not None:
+        held = make_ready(_alike(holdout, ready.original, "the holdout"), plan).table
+        return np.arange(table.rows), held.select(list(table.names))
+    rng = stream(seed, "split")
+    order = rng.permutation(table.rows)
+    if plan.split.strata is not None:
+        codes = table.column(plan.split.strata).combine_chunks().dictionary_encode().indices
+        level = codes.fill_null(-1).to_numpy(zero_copy_only=False)
+        # Sorted by level in random order inside: every stride takes its share of each level.
+        order = order[np.argsort(level[order], kind="stable")]
+        place = np.arange(table.rows) * plan.split.train
+        chosen = np.floor(place + plan.split.train) > np.floor(place)
+        return np.sort(order[chosen]), table.take(order[~chosen])
+    size = min(max(round(table.rows * plan.split.train), 1), table.rows - 2)
+    return np.sort(order[:size]), table.take(order[size:])
+
+
+def _encode(
+    encoding: Encoding, train: Table, held: Table | None, seed: int
+) -> tuple[Block, Block, Block]:
+    """Train, and the two halves of the holdout (empty where there is none)."""
+    block = encoding.encode(train)
+    if held is None or held.rows < _LEAST_HOLDOUT:
+        nobody = block.take(np.zeros(0, dtype=np.int64))
+        return block, nobody, nobody
+    other = encoding.encode(held)
+    order = stream(seed, "halves").permutation(held.rows)
+    half = held.rows // 2
+    return block, other.take(order[:half]), other.take(order[half:])
+
+
+def _leaf(
+    plan: Plan, encoding: Encoding, train: Block, seed: int, map_: Map, progress: Progress
+) -> tuple[int, tuple[Trial, ...]]:
+    if not plan.needs_leaf:
+        return 5, ()
+    progress("choose leaf")
+    passed = encoding.schema.with_role(Role.KEEP, Role.WEIGHT)
+    drawn = [name for name in encoding.names if name not in passed]
+    return choose_leaf(plan, train, drawn, seed=seed, map_=map_)
+
+
+def _judged(
+    evidence: Evidence, plan: Plan, gating: Gating, seed: int, map_: Map, progress: Progress
+) -> tuple[Any, dict[str, Any]]:
+    measures = tuple(MEASURES) if plan.measures is None else plan.measures
+    findings, summaries = judge_all(
+        evidence,
+        measures,
+        gating,
+        seed=seed,
+        calibrate=plan.calibrate,
+        map_=map_,
+        progress=progress,
+    )
+    progress("profile")
+    holdout = stack([evidence.control, evidence.fresh]) if evidence.has_holdout else None
+    summaries["columns"] = profile(evidence.train, holdout, evidence.release)
+    return findings, summaries
+
+
+def _dressed(block: Block, ready: Ready, seed: int, replicate: int) -> Table:
+    """Back to a table in the original's order, with fresh surrogates for identifiers."""
+    table = block.encoding.decode(block)
+    columns = {name: table.column(name) for name in table.names}
+    for name in ready.surrogate:
+        rng = stream(seed, "surrogate", replicate, name)
+        from understudy.tables.surrogates import surrogates
+
+        columns[name] = surrogates(ready.original.column(name), table.rows, rng)
+    names = [name for name in ready.original.names if name in columns]
+    data = pa.table([columns[name] for name in names], names=names)
+    return Table(data, ready.original.schema.select(names), ready.original.layout)
+
+
+def _common(
+    train: Table, synthetic: Sequence[Table], holdout: Table | None
+) -> tuple[list[str], list[str]]:
+    """Columns that all tables have, and what differs, in words."""
+    others = [*synthetic, *([] if holdout is None else [holdout])]
+    common = [name for name in train.names if all(name in other.names for other in others)]
+    if not common:
+        raise InputError("the tables have no column in common: compare their headers")
+    notes = []
+    absent = [name for name in train.names if name not in common]
+    if absent:
+        notes.append(f"not compared, since some table lacks them: {', '.join(absent)}")
+    for number, other in enumerate(synthetic, 1):
+        extra = [name for name in other.names if name not in train.names]
+        if extra:
+            notes.append(f"synthetic table {number} has columns of its own: {', '.join(extra)}")
+    return common, notes
+
+
+def _alike(table: Table, like: Table, what: str) -> Table:
+    """The table's columns in the order and kinds of another."""
+    absent = [name for name in like.names if name not in table.names]
+    if absent:
+        raise InputError(f"{what} lacks columns of the original: {', '.join(absent)}")
+    picked = table.select(list(like.names))
+    return picked.with_schema(like.schema)
+
+
+def _sizes(train: Table, control: Block, fresh: Block, tables: Sequence[Table]) -> dict[str, Any]:
+    return {
+        "train": {"rows": train.rows, "columns": len(train.schema)},
+        "holdout": {"rows": control.rows + fresh.rows, "columns": len(train.schema)},
+        "synthetic": [{"rows": t.rows, "columns": len(t.schema)} for t in tables],
+    }
+
+
+def _provenance(
+    plan: Plan, ready: Ready, leaf: int | None, trials: Sequence[Trial], gating: Gating
+) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "plan": plan.name,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "dropped": dict(ready.dropped),
+        "surrogates": list(ready.surrogate),
+        "read": list(ready.original.notes),
+        "level": gating.level(plan.replicates),
+        "error": gating.error,
+        "version": __version__,
+    }
+    if leaf is not None:
+        result["leaf"] = {"chosen": leaf, "trials": [vars(trial) for trial in trials]}
+    return result
+
+
+def _receipt(step: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"step": step, **values}
+
+
+__all__ = ["Ready", "Study", "assess", "make_ready", "run", "split"]
