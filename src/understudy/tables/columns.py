@@ -69,7 +69,7 @@ def typed_column(field: pa.Field, values: pa.ChunkedArray, change: Mapping[str, 
     name = field.name
     label = (field.metadata or {}).get(b"label")
     levels = _declared_levels(values)
-    values = without_words(_plain(values), change.get("missing", ()))
+    values = without_words(_coarse(_plain(values)), change.get("missing", ()))
     values, note = _finite(name, values)
     kind = Kind(change["kind"]) if "kind" in change else kind_of(name, _typed_as(field, values))
     column = Column(name, kind, levels=levels, label=None if label is None else label.decode())
@@ -193,6 +193,16 @@ def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_large_string(stored) or pa.types.is_string_view(stored):
         return pc.cast(values, pa.string())
     return values
+
+
+def _coarse(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Nanoseconds as microseconds where nothing is lost: a float holds 285 years of those."""
+    if not (pa.types.is_timestamp(values.type) and values.type.unit == "ns"):
+        return values
+    try:
+        return pc.cast(values, pa.timestamp("us", values.type.tz))
+    except pa.ArrowInvalid:
+        return values
 
 
 def _typed_as(field: pa.Field, values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -6,8 +6,9 @@ so that the *differences* fit: a column of 10^30 + small numbers survives exactl
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pyarrow as pa
@@ -37,53 +38,63 @@ class Numeric:
     def to_float(self, array: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
         """Values as floats, NaN where missing."""
         whole = _as_whole(array)
-        if whole is None:
-            values = pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False)
-            return np.array(values, dtype=np.float64)
-        if self.offset == 0:
-            values = pc.cast(whole, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            return np.array(values, dtype=np.float64)
-        return _shifted(whole, self.offset)
+        if self.offset != 0:
+            return _shifted(array if whole is None else whole, self.offset)
+        values = pc.cast(array if whole is None else whole, pa.float64(), safe=False)
+        return np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def from_float(self, values: NDArray[np.float64]) -> pa.Array:
-        """Values as the original column stored them, null where NaN."""
+        """Values as the original column stored them, null where NaN.
+
+        A drawn value beyond what the column can store becomes the nearest that it can.
+        """
         missing = np.isnan(values)
         if pa.types.is_floating(self.stored):
             return pa.array(values, mask=missing).cast(self.stored)
-        if pa.types.is_decimal(self.stored) and self.stored.scale > 0:
+        if pa.types.is_decimal(self.stored):
             return self._decimals(values)
+        low, high = _limits(self.stored)
         whole = np.rint(np.where(missing, 0.0, values))
-        if self.offset == 0 and not pa.types.is_decimal(self.stored):
-            return _from_integers(pa.array(whole.astype(np.int64), mask=missing), self.stored)
-        return self._big(whole, missing)
+        if self.offset != 0:
+            return self._big(whole, missing, low, high)
+        whole = np.clip(whole, max(low, -EXACT), min(high, EXACT)).astype(np.int64)
+        return _from_integers(pa.array(whole, mask=missing), self.stored)
 
     def _decimals(self, values: NDArray[np.float64]) -> pa.Array:
-        quantum = Decimal(1).scaleb(-self.stored.scale)
-        cells = [None if np.isnan(v) else Decimal(repr(float(v))).quantize(quantum) for v in values]
+        scale = Decimal(1).scaleb(-self.stored.scale)
+        most = (Decimal(10) ** self.stored.precision - 1) * scale
+        with localcontext() as context:
+            context.prec = 100
+            cells = [
+                None
+                if np.isnan(value)
+                else min(max(Decimal(repr(float(value))) + self.offset, -most), most).quantize(
+                    scale
+                )
+                for value in values
+            ]
         return pa.array(cells, type=self.stored)
 
-    def _big(self, whole: NDArray[np.float64], missing: NDArray[np.bool_]) -> pa.Array:
+    def _big(
+        self, whole: NDArray[np.float64], missing: NDArray[np.bool_], low: int, high: int
+    ) -> pa.Array:
         cells = [
-            None if gone else int(value) + self.offset
+            None if gone else min(max(int(value) + self.offset, low), high)
             for value, gone in zip(whole, missing, strict=True)
         ]
-        if pa.types.is_decimal(self.stored):
-            return pa.array([None if c is None else Decimal(c) for c in cells], type=self.stored)
-        return (
-            _from_integers(pa.array(cells, type=pa.int64()), self.stored)
-            if (pa.types.is_temporal(self.stored))
-            else pa.array(cells, type=self.stored)
-        )
+        if pa.types.is_temporal(self.stored):
+            return _from_integers(pa.array(cells, type=pa.int64()), self.stored)
+        return pa.array(cells, type=self.stored)
 
 
 def find_numeric(array: pa.ChunkedArray, column: Column) -> Numeric:
     """Find how a column becomes a float: its offset and its grid."""
     whole = _as_whole(array)
     if whole is None:
-        return Numeric(array.type, 0, _float_step(array, column))
+        return Numeric(array.type, _decimal_offset(array), _float_step(array, column))
     low, high = _bounds(whole)
     offset = low if max(abs(low), abs(high)) >= EXACT else 0
-    return Numeric(array.type, offset, _whole_step(whole, offset))
+    return Numeric(array.type, offset, _whole_step(whole))
 
 
 def _as_whole(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
@@ -106,10 +117,42 @@ def _from_integers(array: pa.Array, stored: pa.DataType) -> pa.Array:
     return array.cast(stored)
 
 
-def _shifted(whole: pa.ChunkedArray | pa.Array, offset: int) -> NDArray[np.float64]:
-    # Python integers: slow and exact. Only columns beyond 2^53 come this way.
-    cells = whole.to_pylist()
-    return np.array([np.nan if c is None else float(int(c) - offset) for c in cells])
+def _limits(stored: pa.DataType) -> tuple[int, int]:
+    """Smallest and largest whole number that a type stores."""
+    if pa.types.is_time(stored):
+        per_second = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[stored.unit]
+        return 0, 86_400 * per_second - 1
+    if pa.types.is_unsigned_integer(stored):
+        return 0, 2**stored.bit_width - 1
+    return -(2 ** (stored.bit_width - 1)), 2 ** (stored.bit_width - 1) - 1
+
+
+def _shifted(array: pa.ChunkedArray | pa.Array, offset: int) -> NDArray[np.float64]:
+    """Exact differences from the offset, as floats."""
+    if not pa.types.is_integer(array.type):  # Python's numbers: slow and exact
+        with localcontext() as context:
+            context.prec = 100
+            cells = [None if c is None else float(c - offset) for c in array.to_pylist()]
+        return np.array([np.nan if c is None else c for c in cells], dtype=np.float64)
+    present = pc.fill_null(array, offset).to_numpy()
+    wraps = present.astype(np.uint64)  # differences modulo 2^64 are exact
+    start = np.uint64(offset % 2**64)
+    values: NDArray[np.float64] = np.where(
+        present >= offset, (wraps - start).astype(np.float64), -(start - wraps).astype(np.float64)
+    )
+    values[pc.is_null(array).to_numpy(zero_copy_only=False)] = np.nan
+    return values
+
+
+def _decimal_offset(array: pa.ChunkedArray) -> int:
+    """Where decimals with a fraction have more digits than a float: their smallest whole part."""
+    if not pa.types.is_decimal(array.type):
+        return 0
+    both = pc.min_max(array)
+    low, high = both["min"].as_py(), both["max"].as_py()
+    if low is None or max(abs(low), abs(high)).scaleb(array.type.scale) < EXACT:
+        return 0
+    return int(low)
 
 
 def _bounds(whole: pa.ChunkedArray | pa.Array) -> tuple[int, int]:
@@ -118,14 +161,18 @@ def _bounds(whole: pa.ChunkedArray | pa.Array) -> tuple[int, int]:
     return (0, 0) if low is None else (int(low), int(high))
 
 
-def _whole_step(whole: pa.ChunkedArray | pa.Array, offset: int) -> float:
+def _whole_step(whole: pa.ChunkedArray | pa.Array) -> float:
     """Largest step that all whole numbers are multiples of (dates at midnight: one day)."""
-    values = Numeric(whole.type, offset, 1.0).to_float(whole)
-    present = values[~np.isnan(values)]
-    if present.size == 0:
+    present = pc.drop_null(whole)
+    if len(present) == 0:
         return 1.0
-    differences = np.abs(present - present[0]).astype(np.int64)
-    return float(max(np.gcd.reduce(differences), 1))
+    if not pa.types.is_integer(present.type):
+        cells = [int(cell) for cell in present.to_pylist()]
+        return float(max(math.gcd(*(cell - cells[0] for cell in cells)), 1))
+    # Differences from the smallest, modulo 2^64, are exact and never negative.
+    numbers = present.to_numpy()
+    differences = numbers.astype(np.uint64) - numbers.min().astype(np.uint64)
+    return float(max(int(np.gcd.reduce(differences)), 1))
 
 
 def _float_step(array: pa.ChunkedArray, column: Column) -> float:

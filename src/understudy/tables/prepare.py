@@ -288,8 +288,9 @@ def _number(table: Table, name: object, key: str) -> Column:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return plain and bool(np.isfinite(value))
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return bool(np.isfinite(value))
 
 
 def _floats(array: pa.ChunkedArray) -> NDArray[np.float64]:
