@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 
 _CACHED = 65_536  # responsibilities per block: half a megabyte
 _FAINT = -80.0  # log responsibilities below this are cut: exp underflows slowly
+_ROUNDING = 64 * np.finfo(np.float64).eps
 _EMPTY = 10 * np.finfo(np.float64).eps  # keeps a component that lost all its rows finite
 
 
@@ -249,11 +250,14 @@ def _moments(sums: Floats, floor: float, rows: int) -> GaussianMixture:
     first, second = np.triu_indices(size)
     share = sums[:, 0] + _EMPTY
     means = sums[:, 1 : 1 + size] / share[:, None]
-    products = sums[:, 1 + size :] / share[:, None] - means[:, first] * means[:, second]
+    raw = sums[:, 1 + size :] / share[:, None]
+    products = raw - means[:, first] * means[:, second]
+    # What is left of a difference of squares below their rounding is noise, not variance.
+    diagonal = np.flatnonzero(first == second)
+    noise = products[:, diagonal] < _ROUNDING * raw[:, diagonal]
+    products[noise[:, first] | noise[:, second]] = 0.0
     covariances = np.empty((len(sums), size, size))
     covariances[:, first, second] = products
     covariances[:, second, first] = products
-    diagonal = np.arange(size)
-    # Rounding can leave a variance a little below zero: the floor is above it.
-    covariances[:, diagonal, diagonal] = np.maximum(products[:, first == second], 0.0) + floor
+    covariances += floor * np.eye(size)
     return GaussianMixture(share / share.sum(), means, covariances)

@@ -3,9 +3,11 @@
 from understudy.synth.cart import Cart
 from understudy.synth.keep import Keep
 from understudy.synth.marginal import Marginal
+from understudy.synth.mixture import Mixture
 
 MODELS = {
     "cart": Cart,
     "keep": Keep,
     "marginal": Marginal,
+    "mixture": Mixture,
 }
