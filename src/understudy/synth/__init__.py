@@ -4,9 +4,11 @@ from understudy.synth.base import Model
 from understudy.synth.cart import Cart
 from understudy.synth.keep import Keep
 from understudy.synth.marginal import Marginal
+from understudy.synth.mixture import Mixture
 
 MODELS: dict[str, type[Model]] = {
     "cart": Cart,
     "keep": Keep,
     "marginal": Marginal,
+    "mixture": Mixture,
 }
