@@ -97,10 +97,10 @@ def replaced(block, row, other, at):
     """The block with row ``row`` replaced by row ``at`` of another block."""
     codes = {name: array.copy() for name, array in block.codes.items()}
     values = {name: array.copy() for name, array in block.values.items()}
-    for name in codes:
-        codes[name][row] = other.codes[name][at]
-    for name in values:
-        values[name][row] = other.values[name][at]
+    for name, array in codes.items():
+        array[row] = other.codes[name][at]
+    for name, array in values.items():
+        array[row] = other.values[name][at]
     return Block(block.encoding, block.rows, codes, values)
 
 
