@@ -70,11 +70,13 @@ class Model(ABC):
         name: what plans call it.
         many: it draws several columns jointly.
         kinds: what it can draw: ``numbers``, ``levels`` or both.
+        fixed: it hands out train's own rows, in their order: nothing is drawn.
     """
 
     name: ClassVar[str]
     many: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("numbers", "levels")
+    fixed: ClassVar[bool] = False
 
     @abstractmethod
     def fit(

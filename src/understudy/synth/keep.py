@@ -20,6 +20,7 @@ class Keep(Model):
 
     name: ClassVar[str] = "keep"
     many: ClassVar[bool] = True
+    fixed: ClassVar[bool] = True
 
     def fit(
         self,

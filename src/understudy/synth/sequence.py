@@ -108,7 +108,7 @@ class FittedSequence:
 
     def _keeps(self) -> bool:
         # Kept rows have a fixed order: drawing some of them anew would pair them wrongly.
-        return any(visit.model.name == "keep" for visit in self.settings.visits)
+        return any(visit.model.fixed for visit in self.settings.visits)
 
     def _pass(self, rows: int, seed: int, replicate: int, round_: int) -> Block:
         block = self.encoding.empty(rows)

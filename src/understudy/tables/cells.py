@@ -3,6 +3,9 @@
 A *piece* is an atom (one value) or an interval of the column's own grid; a *cell* is one piece or a
 few neighbouring ones. A draw goes to a cell, then to a piece of it by train's frequencies, then
 uniformly to a grid point of the piece: no draw returns a value because one person had it.
+
+Cells are a partition: a value drawn from a cell belongs to that cell, so whoever reads the value
+knows the code that was drawn, and densities add up.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ class Cells:
     """The cells of one numeric column, ordered.
 
     Attributes:
-        upper: largest value of each cell but the last (halfway to the next cell's smallest).
+        upper: where each cell but the last ends (halfway to the next cell's smallest value).
         first: index of each cell's first piece, with the number of pieces at the end.
         low: smallest value of each piece.
         high: largest value of each piece (equal to ``low`` for an atom).
@@ -129,10 +132,11 @@ def find_cells(
     last = np.append(first[1:], len(unique)) - 1
     weight = np.add.reduceat(counts, first).astype(np.float64)
     low, high = unique[first].copy(), unique[last].copy()
-    _blur_lone(low, high, weight)
-    cell_first = _group(weight, most)
+    lone = np.flatnonzero((low == high) & (weight < _FEW))
+    _blur(lone, low, high, step)
+    cell_first = _group(weight, most, lone)
     ends = np.append(cell_first[1:], len(first)) - 1
-    upper = (unique[last[ends[:-1]]] + unique[first[cell_first[1:]]]) / 2
+    upper = _between(high[ends[:-1]], low[cell_first[1:]])
     return Cells(upper, np.append(cell_first, len(first)), low, high, weight, step)
 
 
@@ -152,25 +156,47 @@ def _pieces(counts: NDArray[np.int64], *, shared: int, chunk: int) -> NDArray[np
     return np.cumsum(change) - 1
 
 
-def _blur_lone(
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    weight: NDArray[np.float64],
+def _between(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Halfway, without overflow, and below ``high`` even where both are neighbouring floats."""
+    half = np.maximum(low / 2 + high / 2, low)
+    return np.where(half < high, half, low)
+
+
+def _blur(
+    lone: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64], step: float
 ) -> None:
-    """Widen pieces that hold one or two people with one value to their neighbours, in place."""
-    lone = np.flatnonzero((low == high) & (weight < _FEW))
-    before, after = low.copy(), high.copy()
+    """Widen lone pieces (one value of one or two people) towards their neighbours, in place.
+
+    A lone piece begins where the piece before ends, and ends just before the piece after begins.
+    """
+    begins, ends = low.copy(), high.copy()
     for index in lone:
-        low[index] = after[index - 1] if index > 0 else before[index]
-        high[index] = before[index + 1] if index + 1 < len(low) else after[index]
+        if index > 0:
+            low[index] = ends[index - 1]
+        if index + 1 == len(low):
+            continue
+        if index == 0:
+            high[index] = begins[1]
+        elif step:
+            high[index] = max(begins[index + 1] - step, ends[index])
+        else:
+            high[index] = _between(ends[index], begins[index + 1])
 
 
-def _group(weight: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """First piece of each cell: neighbouring pieces together until there are about ``most``."""
+def _group(weight: NDArray[np.float64], most: int, lone: NDArray[np.int64]) -> NDArray[np.int64]:
+    """First piece of each cell: neighbouring pieces together until there are about ``most``.
+
+    A lone piece overlaps the piece before it (the first one: after it) and stays in its cell.
+    """
     if len(weight) <= most:
-        return np.arange(len(weight))
-    target = weight.sum() / most
-    slot = np.floor((np.cumsum(weight) - weight) / target)
-    large = weight >= target
-    breaks = (np.diff(slot, prepend=-1) != 0) | large | np.concatenate(([False], large[:-1]))
+        breaks = np.ones(len(weight), dtype=bool)
+    else:
+        target = weight.sum() / most
+        slot = np.floor((np.cumsum(weight) - weight) / target)
+        large = weight >= target
+        breaks = (np.diff(slot, prepend=-1) != 0) | large | np.concatenate(([False], large[:-1]))
+    joined = np.unique(np.maximum(lone, 1))
+    for index in joined[joined < len(breaks)]:
+        breaks[index + 1 : index + 2] |= breaks[index]
+        breaks[index] = False
     return np.flatnonzero(breaks)

@@ -1,0 +1,136 @@
+"""Tables small enough to read, with everything in them that breaks programs."""
+
+import datetime as dt
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.tables.encode import Block, fit_encoding
+from understudy.tables.schema import Column, Kind, Schema
+from understudy.tables.table import Table
+
+COLUMNS = (
+    Column("sex", Kind.CATEGORY),
+    Column("grade", Kind.ORDINAL, levels=("low", "middle", "high", "never seen")),
+    Column("age", Kind.NUMBER),
+    Column("income", Kind.NUMBER, decimals=2),
+    Column("born", Kind.DATETIME, format="%Y-%m-%d"),
+    Column("huge", Kind.NUMBER),
+    Column("constant", Kind.NUMBER),
+    Column("same", Kind.CATEGORY),
+    Column("gone", Kind.NUMBER),
+    Column("empty", Kind.CATEGORY),
+)
+
+
+def mixed_arrays(rows, seed):
+    """One array per column; age and income depend on sex and grade."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m", "ø divers 多", None], rows, p=[0.45, 0.4, 0.1, 0.05])
+    grade = rng.choice(["low", "middle", "high"], rows, p=[0.5, 0.3, 0.2])
+    age = np.round(rng.normal(30, 15, rows) + 10 * (sex == "f")).astype(int)
+    income = np.round(
+        rng.lognormal(3 + (grade == "high"), 1, rows) * rng.choice([0, 1, 1], rows), 2
+    )
+    born = [
+        dt.date(1950, 1, 1) + dt.timedelta(days=int(day)) for day in rng.integers(0, 9000, rows)
+    ]
+    return {
+        "sex": pa.array(list(sex), pa.string()),
+        "grade": pa.array(list(grade), pa.string()),
+        "age": pa.array([None if rng.random() < 0.1 else int(a) for a in age], pa.int64()),
+        "income": pa.array([None if rng.random() < 0.1 else float(x) for x in income]),
+        "born": pa.array([None if rng.random() < 0.1 else day for day in born], pa.date32()),
+        "huge": pa.array([10**17 + int(k) for k in rng.integers(0, 50, rows)], pa.int64()),
+        "constant": pa.array([4] * rows, pa.int64()),
+        "same": pa.array(["always"] * rows, pa.string()),
+        "gone": pa.array([None] * rows, pa.float64()),
+        "empty": pa.array([None] * rows, pa.string()),
+    }
+
+
+def mixed_table(rows=80, seed=1, names=None):
+    """People with ties, zeros, negative and missing values, unicode, dates and huge numbers."""
+    arrays = mixed_arrays(rows, seed)
+    names = tuple(arrays) if names is None else tuple(names)
+    schema = Schema(COLUMNS).select(names)
+    return Table(pa.table([arrays[name] for name in names], names=list(names)), schema)
+
+
+def number_table(values, name="x"):
+    """One numeric column."""
+    return Table(pa.table({name: pa.array(values)}), Schema((Column(name, Kind.NUMBER),)))
+
+
+def level_table(**columns):
+    """Category columns."""
+    schema = Schema(tuple(Column(name, Kind.CATEGORY) for name in columns))
+    arrays = {name: pa.array(list(values), pa.string()) for name, values in columns.items()}
+    return Table(pa.table(arrays), schema)
+
+
+def frozen(block):
+    """The same block; writing into it raises."""
+    for array in (*block.codes.values(), *block.values.values()):
+        array.flags.writeable = False
+    return block
+
+
+def encoded(table, **settings):
+    """Encode a table with its own encoding; the arrays cannot be written to."""
+    return frozen(fit_encoding(table, **settings).encode(table))
+
+
+def same_block(a, b):
+    """Tell whether two blocks hold the same bytes."""
+    return (
+        a.names == b.names
+        and all(np.array_equal(a.codes[name], b.codes[name]) for name in a.names)
+        and all(np.array_equal(a.values[n], b.values[n], equal_nan=True) for n in a.values)
+    )
+
+
+def replaced(block, row, other, at):
+    """The block with row ``row`` replaced by row ``at`` of another block."""
+    codes = {name: array.copy() for name, array in block.codes.items()}
+    values = {name: array.copy() for name, array in block.values.items()}
+    for name, array in codes.items():
+        array[row] = other.codes[name][at]
+    for name, array in values.items():
+        array[row] = other.values[name][at]
+    return Block(block.encoding, block.rows, codes, values)
+
+
+class Make:
+    """The builders above, handed to tests as one fixture (test files import no test files)."""
+
+    mixed = staticmethod(mixed_table)
+    numbers = staticmethod(number_table)
+    levels = staticmethod(level_table)
+    encoded = staticmethod(encoded)
+    same = staticmethod(same_block)
+    replaced = staticmethod(replaced)
+    frozen = staticmethod(frozen)
+
+
+@pytest.fixture
+def make():
+    return Make
+
+
+@pytest.fixture
+def seed():
+    """A long seed: short ones block a release."""
+    return 0x5EED_0123_4567_89AB_CDEF_0123_4567_89AB
+
+
+@pytest.fixture(scope="session")
+def data():
+    """The folder of real tables; what needs it is skipped by name where it is absent."""
+    folder = os.environ.get("UNDERSTUDY_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("UNDERSTUDY_DATA names no folder: the real tables are not here")
+    return Path(folder)
