@@ -21,8 +21,10 @@ SMALLEST = 300
 """Rows below which a node is always handed over."""
 CELLS_PER_ROW = 4
 """A node is small when its histograms have this many cells for each of its rows."""
-FEW_CLASSES = 6
-"""With so few classes left in a node, their one-hot columns are cheaper than a classifier."""
+FEW_PREDICTORS = 3
+"""Below this number histograms do not pay: few distinct rows are sorted quickly."""
+ONE_HOT_CELLS = 1 << 14
+"""Below this size one-hot columns cost less than the checks of a classifier's classes."""
 DUST = 1e-12
 """Share of the target's second moment below which a node's variance is rounding error."""
 
@@ -173,6 +175,8 @@ def grow_large(front: Front, task: Task) -> tuple[Splits, list[Small]]:
     stop = task.stop
     cells = task.outputs * sum(task.levels) // len(task.levels)
     enough = max(SMALLEST, CELLS_PER_ROW * cells, stop.min_split)
+    if len(task.levels) < FEW_PREDICTORS:
+        enough = len(front.rows) + 1
     grown: list[Splits] = []
     small: list[Small] = []
     tables: list[Table] = []
@@ -319,14 +323,14 @@ def grow_small(small: Sequence[Small], task: Task, rng: np.random.Generator) -> 
 
 
 def compact(y: NDArray[Any]) -> tuple[NDArray[Any], int]:
-    """Return few classes as one-hot columns; and by what the impurity is divided.
+    """Return classes as one-hot columns where these are small; and by what the impurity is divided.
 
     scikit-learn averages over columns. One of two complementary columns has their average.
     """
     if y.ndim > 1:
         return y, y.shape[1]
     present = np.flatnonzero(np.bincount(y))
-    if len(present) > FEW_CLASSES:
+    if len(present) * len(y) > ONE_HOT_CELLS and len(present) > 2:
         return y, 1
     shown = present[: 1 if len(present) == 2 else None]
     return (y[:, None] == shown).astype(np.float64), len(present)
@@ -334,18 +338,28 @@ def compact(y: NDArray[Any]) -> tuple[NDArray[Any], int]:
 
 def with_subtrees(top: Splits, small: Sequence[Small], subtrees: Iterator[Any]) -> Splits:
     """Put each subtree's root in place of its node and append the other nodes."""
-    parts, size = [top], len(top.feature)
-    for node, tree in zip(small, subtrees, strict=True):
-        left, right = tree.children_left, tree.children_right
-        inner = left > 0
-        whole = Splits(
-            np.where(inner, tree.feature, -1).astype(np.int32),
-            np.where(inner, np.floor(tree.threshold), 0).astype(np.int32),
-            np.where(inner, left + (size - 1), 0).astype(np.int32),
-            np.where(inner, right + (size - 1), 0).astype(np.int32),
-        )
-        for column, values in zip(top, whole, strict=True):
-            column[node.node] = values[0]
-        parts.append(Splits(*(column[1:] for column in whole)))
-        size += len(left) - 1
-    return joined(parts)
+    trees = list(subtrees)
+    if not trees:
+        return top
+    sizes = np.array([tree.node_count for tree in trees])
+    root = np.cumsum(sizes) - sizes
+    left = np.concatenate([tree.children_left for tree in trees])
+    right = np.concatenate([tree.children_right for tree in trees])
+    feature = np.concatenate([tree.feature for tree in trees])
+    threshold = np.floor(np.concatenate([tree.threshold for tree in trees]))
+    # Nodes move behind the top's and lose the roots of their own and all earlier subtrees.
+    shift = np.repeat(len(top.feature) + root - np.arange(len(trees)) - 1, sizes)
+    inner, other = left > 0, np.ones(len(left), dtype=np.bool_)
+    other[root] = False
+    nodes = [node.node for node in small]
+    columns = []
+    for column, values, none in (
+        (top.feature, feature, -1),
+        (top.threshold, threshold, 0),
+        (top.left, left + shift, 0),
+        (top.right, right + shift, 0),
+    ):
+        whole = np.where(inner, values, none).astype(np.int32)
+        column[nodes] = whole[root]
+        columns.append(np.concatenate([column, whole[other]]))
+    return Splits(*columns)
