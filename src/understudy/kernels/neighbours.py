@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 ROUNDS = (0.1, 0.3, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
-PAIRS = 1 << 20  # candidate pairs measured at once
+PAIRS = 1 << 15  # candidate pairs measured at once
 LAST = np.iinfo(np.int64).max
 BOUNDS = 1 << 23  # leaf bounds held by one task
 
@@ -182,6 +182,7 @@ def _search(screen: Screen, train: Points, k: int, query: Points) -> tuple[Float
         bounds[near] = np.inf
         for pairs in _gathered(_hits(screen, factors, near)):
             _measure(train, query, screen.order, d, i, *pairs)
+            factors[:, 1] = constant - screen.within(d[:, -1])
     return d, i
 
 

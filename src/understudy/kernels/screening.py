@@ -27,6 +27,7 @@ Rows = NDArray[np.int64]
 LEAF = 256
 SAMPLE = 256  # rows looked at to choose a split
 LEVELS = 40  # kept levels over all code columns
+STRIP = 16  # leaves bounded at once
 ROUNDOFF = 2.0**-24
 FAR = 1e15  # its square, and sums of squares, fit into float32
 
@@ -170,17 +171,19 @@ class Screen:
 
     def _bounds(self, x: Singles, hot: Singles) -> Singles:
         total = len(self.levels) - self.present @ hot.T
-        for j in range(x.shape[1]):
-            column = x[None, :, j]
-            below, above = self.low[:, j, None] - column, column - self.high[:, j, None]
-            away = np.maximum(np.maximum(below, above, out=below), 0, out=below)
-            np.square(away, out=away)
-            holed = self.holed[:, j]
-            away[holed] = np.minimum(away[holed], 1)
-            missing = np.isnan(x[:, j])
-            if missing.any():
-                away[:, missing] = ~holed[:, None]
-            total += away
+        columns, missing = x.T.copy(), np.isnan(x.T)
+        for start in range(0, len(total), STRIP):  # strips stay in the cache
+            for j, column in enumerate(columns):
+                strip = slice(start, start + STRIP)
+                away = self.low[strip, j, None] - column
+                np.maximum(away, column - self.high[strip, j, None], out=away)
+                np.square(np.maximum(away, 0, out=away), out=away)
+                holed = self.holed[strip, j]
+                if holed.any():
+                    away[holed] = np.minimum(away[holed], 1)
+                if self.gaps[j]:
+                    away[:, missing[j]] = ~holed[:, None]
+                total[strip] += away
         return total * np.float32(1 - 32 * ROUNDOFF)
 
 
