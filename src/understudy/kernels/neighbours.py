@@ -166,24 +166,22 @@ def _search_all(
 
 
 def _search(screen: Screen, train: Points, k: int, query: Points) -> tuple[Floats, Rows]:
-    """Neighbours of a block of queries: first in the leaf nearest in the mean, then outwards."""
+    """Neighbours of a block of queries: a limit from one leaf, then all leaves, nearest first."""
     factors, bounds = screen.query(query.numbers, query.codes)
-    d, i = np.full((len(query), k), np.inf), np.full((len(query), k), -1, dtype=np.int64)
+    pool = _Pool(train, query, screen.order, k)
     home = _home(screen, factors)
-    seeds = (_seeds(screen, factors, np.flatnonzero(home == leaf), leaf, k) for leaf in np.unique(home))
-    for pairs in _gathered(seeds):
-        _measure(train, query, screen.order, d, i, *pairs)
-    bounds[home, np.arange(len(query))] = np.inf
+    for leaf in np.unique(home):
+        pool.limit(*_seeds(screen, factors, np.flatnonzero(home == leaf), leaf, k))
     constant = factors[:, 1].copy()
     for share in ROUNDS:
-        limit = screen.within(d[:, -1])
+        limit = screen.within(pool.limits)
         factors[:, 1] = constant - limit
         near = bounds <= share * limit
         bounds[near] = np.inf
         for pairs in _gathered(_hits(screen, factors, near)):
-            _measure(train, query, screen.order, d, i, *pairs)
-            factors[:, 1] = constant - screen.within(d[:, -1])
-    return d, i
+            pool.add(*pairs)
+            factors[:, 1] = constant - screen.within(pool.limits)
+    return pool.d, np.where(pool.i == LAST, -1, pool.i)
 
 
 def _home(screen: Screen, factors: NDArray[np.float32]) -> Rows:
@@ -196,12 +194,12 @@ def _home(screen: Screen, factors: NDArray[np.float32]) -> Rows:
 def _seeds(
     screen: Screen, factors: NDArray[np.float32], rows: Rows, leaf: int, k: int
 ) -> tuple[Rows, Rows]:
-    """Pairs of each query with the k rows of its leaf that seem nearest."""
+    """The queries `rows`, and for each the k rows of the leaf that seem nearest."""
     start, stop = screen.starts[leaf : leaf + 2]
-    product = factors[rows] @ screen.factors[start:stop].T
-    k = min(k, stop - start)
-    near = np.argpartition(product, k - 1, axis=1)[:, :k]
-    return np.repeat(rows, k), (near + start).ravel()
+    if stop - start < k:
+        return rows[:0], np.empty((0, k), dtype=np.int64)
+    product = factors.take(rows, axis=0) @ screen.factors[start:stop].T
+    return rows, np.argpartition(product, k - 1, axis=1)[:, :k] + start
 
 
 def _hits(
@@ -234,29 +232,39 @@ def _joined(parts: list[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
     return np.concatenate([q for q, _ in parts]), np.concatenate([t for _, t in parts])
 
 
-def _measure(
-    train: Points, query: Points, names: Rows, d: Floats, i: Rows, asked: Rows, found: Rows
-) -> None:
-    """Measure pairs exactly and merge them into the neighbours so far, by (distance, row)."""
-    far = distances(query.take(asked), train.take(found))
-    better = far <= d[asked, -1]
-    asked, far, row = asked[better], far[better], names[found[better]]
-    if len(asked) == 0:
-        return
-    order = np.lexsort((row, far, asked))
-    asked, far, row = asked[order], far[order], row[order]
-    fresh = np.r_[True, asked[1:] != asked[:-1]]
-    start = np.flatnonzero(fresh)
-    rank = np.arange(len(asked)) - start[np.cumsum(fresh) - 1]
-    k = d.shape[1]
-    top, group = rank < k, np.cumsum(fresh) - 1
-    both_d = np.full((len(start), 2 * k), np.inf)
-    both_i = np.full((len(start), 2 * k), LAST)
-    who = asked[start]
-    both_d[:, :k], both_i[:, :k] = d[who], np.where(i[who] < 0, LAST, i[who])
-    both_d[group[top], k + rank[top]] = far[top]
-    both_i[group[top], k + rank[top]] = row[top]
-    best = np.lexsort((both_i, both_d), axis=1)[:, :k]
-    d[who] = np.take_along_axis(both_d, best, axis=1)
-    i[who] = np.take_along_axis(both_i, best, axis=1)
-    i[who] = np.where(i[who] == LAST, -1, i[who])
+class _Pool:
+    """The k nearest rows found so far for each query, ordered by (distance, row)."""
+
+    def __init__(self, train: Points, query: Points, names: Rows, k: int) -> None:
+        self.train, self.query, self.names, self.k = train, query, names, k
+        self.d = np.full((len(query), k), np.inf)
+        self.i = np.full((len(query), k), LAST)
+        self.limits = np.full(len(query), np.inf)  # never below the k-th distance of all train
+
+    def limit(self, asked: Rows, found: Rows) -> None:
+        """Lower the limits of some queries to their largest distance to k found rows each."""
+        far = self._measured(np.repeat(asked, self.k), found.ravel())
+        self.limits[asked] = far.reshape(-1, self.k).max(axis=1, initial=0)
+
+    def add(self, asked: Rows, found: Rows) -> None:
+        """Measure pairs exactly and merge those within the limits."""
+        far = self._measured(asked, found)
+        better = np.flatnonzero(far <= self.limits[asked])
+        if len(better) == 0:
+            return
+        asked, far, row = asked[better], far[better], self.names[found[better]]
+        order = np.lexsort((row, far, asked))
+        who, start, count = np.unique(asked[order], return_index=True, return_counts=True)
+        rank = np.arange(len(order)) - np.repeat(start, count)
+        top = np.flatnonzero(rank < self.k)
+        at = np.repeat(np.arange(len(who)), count)[top], self.k + rank[top]
+        d, i = (np.concatenate([old[who], np.empty_like(old[who])], axis=1) for old in (self.d, self.i))
+        d[:, self.k :], i[:, self.k :] = np.inf, LAST
+        d[at], i[at] = far[order[top]], row[order[top]]
+        best = np.lexsort((i, d), axis=1)[:, : self.k]
+        self.d[who] = np.take_along_axis(d, best, axis=1)
+        self.i[who] = np.take_along_axis(i, best, axis=1)
+        self.limits[who] = np.minimum(self.limits[who], self.d[who, -1])
+
+    def _measured(self, asked: Rows, found: Rows) -> Floats:
+        return distances(self.query.take(asked), self.train.take(found))
