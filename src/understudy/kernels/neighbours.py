@@ -25,6 +25,7 @@ Rows = NDArray[np.int64]
 ROUNDS = (0.1, 0.3, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
 PAIRS = 1 << 15  # candidate pairs measured at once
 LAST = np.iinfo(np.int64).max
+BLOCK = 512  # fewest queries worth a task
 BOUNDS = 1 << 23  # leaf bounds held by one task
 
 
@@ -103,7 +104,7 @@ def nearest(
     rows = _distinct(train, depth)[0]
     asked, place = _distinct(query, 1)
     d, i = _search_all(train.take(rows), query.take(asked), depth, map_)
-    i = np.where(i < 0, -1, rows[i])
+    i = np.append(rows, -1)[i]
     d, i = d[place], i[place]
     return _without_self(d, i) if exclude_self else (d, i)
 
@@ -117,7 +118,7 @@ def _without_self(d: Floats, i: Rows) -> tuple[Floats, Rows]:
 
 
 def _distinct(points: Points, copies: int) -> tuple[Rows, Rows]:
-    """Rows that are among the first `copies` of their kind, and for each row its first twin's place.
+    """Rows among the first `copies` of their kind, and for each row the place of its first twin.
 
     Later copies can never be among that many nearest. Rows are sorted by a hash; twins
     separated by a collision are merely kept.
@@ -154,10 +155,11 @@ def _search_all(
     d, i = np.full((m, k), np.inf), np.full((m, k), -1, dtype=np.int64)
     if min(m, n, k) == 0:
         return d, i
-    gaps = np.isnan(train.numbers).any(axis=0) | np.isnan(query.numbers).any(axis=0)
+    gaps = np.isnan(train.numbers).any(axis=0)
+    gaps |= np.isnan(query.numbers).any(axis=0)
     screen = Screen.fit(train.numbers, train.codes, gaps)
     search = partial(_search, screen, train.take(screen.order), k)
-    size = max(256, min(BOUNDS // len(screen.low), -(-m // 4)))
+    size = max(BLOCK, min(BOUNDS // len(screen.low), -(-m // 4)))
     blocks = [np.arange(s, min(s + size, m)) for s in range(0, m, size)]
     with threadpool_limits(1, user_api="blas"):  # small products: more threads only wait
         for block, found in zip(blocks, map_(search, map(query.take, blocks)), strict=True):
@@ -188,7 +190,8 @@ def _home(screen: Screen, factors: NDArray[np.float32]) -> Rows:
     """The leaf of smallest mean squared distance."""
     count = np.diff(screen.starts)[:, None]
     mean = np.add.reduceat(screen.factors, screen.starts[:-1], axis=0) / count
-    return np.argmin(factors @ mean.astype(np.float32).T, axis=1)
+    leaf: Rows = np.argmin(factors @ mean.astype(np.float32).T, axis=1)
+    return leaf
 
 
 def _seeds(
@@ -258,7 +261,9 @@ class _Pool:
         rank = np.arange(len(order)) - np.repeat(start, count)
         top = np.flatnonzero(rank < self.k)
         at = np.repeat(np.arange(len(who)), count)[top], self.k + rank[top]
-        d, i = (np.concatenate([old[who], np.empty_like(old[who])], axis=1) for old in (self.d, self.i))
+        d, i = (
+            np.concatenate([old[who], np.empty_like(old[who])], axis=1) for old in (self.d, self.i)
+        )
         d[:, self.k :], i[:, self.k :] = np.inf, LAST
         d[at], i[at] = far[order[top]], row[order[top]]
         best = np.lexsort((i, d), axis=1)[:, : self.k]
