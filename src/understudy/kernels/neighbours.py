@@ -155,7 +155,7 @@ def _search_all(
     d, i = np.full((m, k), np.inf), np.full((m, k), -1, dtype=np.int64)
     if min(m, n, k) == 0:
         return d, i
-    gaps = np.isnan(train.numbers).any(axis=0)
+    gaps: NDArray[np.bool_] = np.isnan(train.numbers).any(axis=0)
     gaps |= np.isnan(query.numbers).any(axis=0)
     screen = Screen.fit(train.numbers, train.codes, gaps)
     search = partial(_search, screen, train.take(screen.order), k)

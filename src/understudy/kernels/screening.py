@@ -16,6 +16,7 @@ the shift err by (D + 6) u (|x|² + |y|²) at most. 4 (D + 8) u (|x|² + |y|² +
 Codes alone give small whole numbers, which are exact.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,7 @@ Rows = NDArray[np.int64]
 LEAF = 256
 SAMPLE = 256  # rows looked at to choose a split
 LEVELS = 40  # kept levels over all code columns
-STRIP = 16  # leaves bounded at once
+STRIP = 16  # leaves treated at once, in the cache
 ROUNDOFF = 2.0**-24
 TINY = 1e-30  # more than underflow can take from a bound
 FAR = 1e15  # its square, and sums of squares, fit into float32
@@ -114,9 +115,10 @@ def _gini_gain(ranks: NDArray[np.int32], left: NDArray[np.bool_]) -> Floats:
 def partition(numbers: Singles, ranks: NDArray[np.int32]) -> tuple[Rows, Rows]:
     """Order of the rows, leaf by leaf, and where each leaf starts (and the last one ends)."""
     stack, leaves = [np.arange(len(ranks))], []
+    size = max(LEAF, math.isqrt(len(ranks)))
     while stack:
         rows = stack.pop()
-        if len(rows) <= LEAF:
+        if len(rows) <= size:
             leaves.append(rows)
         else:
             stack.extend(rows[part] for part in halves(numbers[rows], ranks[rows])[::-1])
@@ -150,11 +152,8 @@ class Screen:
             ranks[:, j] = level.rank[np.searchsorted(level.known, codes[:, j])]
         order, starts = partition(np.where(np.isnan(x), np.float32(-2), x), ranks)
         x, codes = x[order], codes[order]
-        hot = one_hot(levels, codes)
+        factors, present = _arranged(x, codes, levels, gaps, starts)
         holed = np.logical_or.reduceat(np.isnan(x), starts[:-1], axis=0)
-        present = np.maximum.reduceat(hot, starts[:-1], axis=0)
-        factors = _right(x, hot, levels, gaps)
-        factors[:, 0] -= _slack(factors.shape[1]) * _norms(x)
         boxes = _boxes(x, starts)
         return cls(centre, reach, gaps, levels, order, starts, factors, *boxes, holed, present)
 
@@ -195,6 +194,23 @@ class Screen:
                     away[:, missing[j]] = ~holed[:, None]
                 total[strip] += away
         return total * np.float32(1 - 32 * ROUNDOFF)
+
+
+def _arranged(
+    x: Singles, codes: Codes, levels: list[Levels], gaps: NDArray[np.bool_], starts: Rows
+) -> tuple[Singles, Singles]:
+    """Right-hand factors and groups present, some leaves at a time to keep temporaries small."""
+    factors, present = [], []
+    for first in range(0, len(starts) - 1, STRIP):
+        ends = starts[first : first + STRIP + 1]
+        rows = slice(ends[0], ends[-1])
+        hot = one_hot(levels, codes[rows])
+        part = _right(x[rows], hot, levels, gaps)
+        if len(gaps):
+            part[:, 0] -= _slack(part.shape[1]) * _norms(x[rows])
+        factors.append(part)
+        present.append(np.maximum.reduceat(hot, ends[:-1] - ends[0], axis=0))
+    return np.concatenate(factors), np.concatenate(present)
 
 
 def one_hot(levels: list[Levels], codes: Codes) -> Singles:
