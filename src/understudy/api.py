@@ -22,6 +22,7 @@ from understudy.report import page
 from understudy.seeds import fresh_seed
 from understudy.tables.outbreak import outbreak
 from understudy.tables.read import read as read_table
+from understudy.tables.schema import Layout
 from understudy.tables.table import Table
 
 PlanLike = Plan | str | Path | None

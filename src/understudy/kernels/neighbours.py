@@ -23,8 +23,9 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 ROUNDS = (0.1, 0.3, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
-PAIRS = 1 << 20  # candidate pairs measured at once
+PAIRS = 1 << 15  # candidate pairs measured at once
 LAST = np.iinfo(np.int64).max
+BLOCK = 512  # fewest queries worth a task
 BOUNDS = 1 << 23  # leaf bounds held by one task
 
 
@@ -103,7 +104,7 @@ def nearest(
     rows = _distinct(train, depth)[0]
     asked, place = _distinct(query, 1)
     d, i = _search_all(train.take(rows), query.take(asked), depth, map_)
-    i = np.where(i < 0, -1, rows[i])
+    i = np.append(rows, -1)[i]
     d, i = d[place], i[place]
     return _without_self(d, i) if exclude_self else (d, i)
 
@@ -117,7 +118,7 @@ def _without_self(d: Floats, i: Rows) -> tuple[Floats, Rows]:
 
 
 def _distinct(points: Points, copies: int) -> tuple[Rows, Rows]:
-    """Rows that are among the first `copies` of their kind, and for each row its first twin's place.
+    """Rows among the first `copies` of their kind, and for each row the place of its first twin.
 
     Later copies can never be among that many nearest. Rows are sorted by a hash; twins
     separated by a collision are merely kept.
@@ -154,10 +155,11 @@ def _search_all(
     d, i = np.full((m, k), np.inf), np.full((m, k), -1, dtype=np.int64)
     if min(m, n, k) == 0:
         return d, i
-    gaps = np.isnan(train.numbers).any(axis=0) | np.isnan(query.numbers).any(axis=0)
+    gaps: NDArray[np.bool_] = np.isnan(train.numbers).any(axis=0)
+    gaps |= np.isnan(query.numbers).any(axis=0)
     screen = Screen.fit(train.numbers, train.codes, gaps)
     search = partial(_search, screen, train.take(screen.order), k)
-    size = max(256, min(BOUNDS // len(screen.low), -(-m // 4)))
+    size = max(BLOCK, min(BOUNDS // len(screen.low), -(-m // 4)))
     blocks = [np.arange(s, min(s + size, m)) for s in range(0, m, size)]
     with threadpool_limits(1, user_api="blas"):  # small products: more threads only wait
         for block, found in zip(blocks, map_(search, map(query.take, blocks)), strict=True):
@@ -166,41 +168,41 @@ def _search_all(
 
 
 def _search(screen: Screen, train: Points, k: int, query: Points) -> tuple[Floats, Rows]:
-    """Neighbours of a block of queries: first in the leaf nearest in the mean, then outwards."""
+    """Neighbours of a block of queries: a limit from one leaf, then all leaves, nearest first."""
     factors, bounds = screen.query(query.numbers, query.codes)
-    d, i = np.full((len(query), k), np.inf), np.full((len(query), k), -1, dtype=np.int64)
+    pool = _Pool(train, query, screen.order, k)
     home = _home(screen, factors)
-    seeds = (_seeds(screen, factors, np.flatnonzero(home == leaf), leaf, k) for leaf in np.unique(home))
-    for pairs in _gathered(seeds):
-        _measure(train, query, screen.order, d, i, *pairs)
-    bounds[home, np.arange(len(query))] = np.inf
+    for leaf in np.unique(home):
+        pool.limit(*_seeds(screen, factors, np.flatnonzero(home == leaf), leaf, k))
     constant = factors[:, 1].copy()
     for share in ROUNDS:
-        limit = screen.within(d[:, -1])
+        limit = screen.within(pool.limits)
         factors[:, 1] = constant - limit
         near = bounds <= share * limit
         bounds[near] = np.inf
         for pairs in _gathered(_hits(screen, factors, near)):
-            _measure(train, query, screen.order, d, i, *pairs)
-    return d, i
+            pool.add(*pairs)
+            factors[:, 1] = constant - screen.within(pool.limits)
+    return pool.d, np.where(pool.i == LAST, -1, pool.i)
 
 
 def _home(screen: Screen, factors: NDArray[np.float32]) -> Rows:
     """The leaf of smallest mean squared distance."""
     count = np.diff(screen.starts)[:, None]
     mean = np.add.reduceat(screen.factors, screen.starts[:-1], axis=0) / count
-    return np.argmin(factors @ mean.astype(np.float32).T, axis=1)
+    leaf: Rows = np.argmin(factors @ mean.astype(np.float32).T, axis=1)
+    return leaf
 
 
 def _seeds(
     screen: Screen, factors: NDArray[np.float32], rows: Rows, leaf: int, k: int
 ) -> tuple[Rows, Rows]:
-    """Pairs of each query with the k rows of its leaf that seem nearest."""
+    """The queries `rows`, and for each the k rows of the leaf that seem nearest."""
     start, stop = screen.starts[leaf : leaf + 2]
-    product = factors[rows] @ screen.factors[start:stop].T
-    k = min(k, stop - start)
-    near = np.argpartition(product, k - 1, axis=1)[:, :k]
-    return np.repeat(rows, k), (near + start).ravel()
+    if stop - start < k:
+        return rows[:0], np.empty((0, k), dtype=np.int64)
+    product = factors.take(rows, axis=0) @ screen.factors[start:stop].T
+    return rows, np.argpartition(product, k - 1, axis=1)[:, :k] + start
 
 
 def _hits(
@@ -233,29 +235,41 @@ def _joined(parts: list[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
     return np.concatenate([q for q, _ in parts]), np.concatenate([t for _, t in parts])
 
 
-def _measure(
-    train: Points, query: Points, names: Rows, d: Floats, i: Rows, asked: Rows, found: Rows
-) -> None:
-    """Measure pairs exactly and merge them into the neighbours so far, by (distance, row)."""
-    far = distances(query.take(asked), train.take(found))
-    better = far <= d[asked, -1]
-    asked, far, row = asked[better], far[better], names[found[better]]
-    if len(asked) == 0:
-        return
-    order = np.lexsort((row, far, asked))
-    asked, far, row = asked[order], far[order], row[order]
-    fresh = np.r_[True, asked[1:] != asked[:-1]]
-    start = np.flatnonzero(fresh)
-    rank = np.arange(len(asked)) - start[np.cumsum(fresh) - 1]
-    k = d.shape[1]
-    top, group = rank < k, np.cumsum(fresh) - 1
-    both_d = np.full((len(start), 2 * k), np.inf)
-    both_i = np.full((len(start), 2 * k), LAST)
-    who = asked[start]
-    both_d[:, :k], both_i[:, :k] = d[who], np.where(i[who] < 0, LAST, i[who])
-    both_d[group[top], k + rank[top]] = far[top]
-    both_i[group[top], k + rank[top]] = row[top]
-    best = np.lexsort((both_i, both_d), axis=1)[:, :k]
-    d[who] = np.take_along_axis(both_d, best, axis=1)
-    i[who] = np.take_along_axis(both_i, best, axis=1)
-    i[who] = np.where(i[who] == LAST, -1, i[who])
+class _Pool:
+    """The k nearest rows found so far for each query, ordered by (distance, row)."""
+
+    def __init__(self, train: Points, query: Points, names: Rows, k: int) -> None:
+        self.train, self.query, self.names, self.k = train, query, names, k
+        self.d = np.full((len(query), k), np.inf)
+        self.i = np.full((len(query), k), LAST)
+        self.limits = np.full(len(query), np.inf)  # never below the k-th distance of all train
+
+    def limit(self, asked: Rows, found: Rows) -> None:
+        """Lower the limits of some queries to their largest distance to k found rows each."""
+        far = self._measured(np.repeat(asked, self.k), found.ravel())
+        self.limits[asked] = far.reshape(-1, self.k).max(axis=1, initial=0)
+
+    def add(self, asked: Rows, found: Rows) -> None:
+        """Measure pairs exactly and merge those within the limits."""
+        far = self._measured(asked, found)
+        better = np.flatnonzero(far <= self.limits[asked])
+        if len(better) == 0:
+            return
+        asked, far, row = asked[better], far[better], self.names[found[better]]
+        order = np.lexsort((row, far, asked))
+        who, start, count = np.unique(asked[order], return_index=True, return_counts=True)
+        rank = np.arange(len(order)) - np.repeat(start, count)
+        top = np.flatnonzero(rank < self.k)
+        at = np.repeat(np.arange(len(who)), count)[top], self.k + rank[top]
+        d, i = (
+            np.concatenate([old[who], np.empty_like(old[who])], axis=1) for old in (self.d, self.i)
+        )
+        d[:, self.k :], i[:, self.k :] = np.inf, LAST
+        d[at], i[at] = far[order[top]], row[order[top]]
+        best = np.lexsort((i, d), axis=1)[:, : self.k]
+        self.d[who] = np.take_along_axis(d, best, axis=1)
+        self.i[who] = np.take_along_axis(i, best, axis=1)
+        self.limits[who] = np.minimum(self.limits[who], self.d[who, -1])
+
+    def _measured(self, asked: Rows, found: Rows) -> Floats:
+        return distances(self.query.take(asked), self.train.take(found))
