@@ -1,5 +1,6 @@
 """Oracles: the saturated table model, statsmodels' GLM, scipy's KS test, simulation."""
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -189,6 +190,12 @@ def test_dependent_constant_and_huge_columns_do_not_count():
     assert result.pmse == pytest.approx(alone.pmse, rel=1e-6)
 
 
+def test_a_copy_in_single_precision_adds_no_term():
+    rng = np.random.default_rng(31)
+    t, z = (np.column_stack([x, x.astype(np.float32)]) for x in rng.normal(size=(2, 400)))
+    assert numeric(t, z).terms == 2
+
+
 @pytest.mark.parametrize("columns", [np.zeros((40, 0)), np.full((40, 2), 0.1)])
 def test_where_nothing_varies_there_is_no_ratio(columns):
     results = [numeric(columns, columns)]
@@ -219,6 +226,8 @@ def test_an_empty_table_is_an_input_error():
         numeric(np.zeros((0, 1)), np.zeros((5, 1)))
     with pytest.raises(InputError, match="rows in both tables"):
         saturated([1, 2], [0, 0])
+    with pytest.raises(InputError, match="at least 2"):
+        numeric_cart(np.ones((5, 1)), np.ones((5, 1)), permutations=1, rng=np.random.default_rng())
 
 
 # The design
@@ -282,6 +291,8 @@ def test_permutations_do_not_depend_on_the_map():
     with ThreadPoolExecutor(2) as threads:
         assert score(map) == score(threads.map)
     assert score(map) == score(lambda f, jobs: list(map(f, list(jobs)[::-1]))[::-1])
+    posted = lambda f, jobs: map(pickle.loads(pickle.dumps(f)), pickle.loads(pickle.dumps(jobs)))  # noqa: E731
+    assert score(map) == score(posted)  # as a pool of processes would
 
 
 def test_float_dust_is_seen_by_the_tree():

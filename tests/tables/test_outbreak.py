@@ -134,3 +134,9 @@ def test_a_home_holds_no_more_cases_than_people(people):
     small = homes[homes["size"] <= 6]
     assert (small["max"] >= small["size"]).mean() > 0.99
     assert people["household_size"].between(1, 9).all()
+
+
+def test_people_met_at_one_venue_share_their_source(people):
+    places = people.groupby(["longitude", "latitude"])["contact_source"]
+    busy = places.agg(lambda s: s.value_counts(normalize=True).max())[places.size() >= 15]
+    assert busy.median() > 0.8

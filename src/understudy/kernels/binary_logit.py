@@ -51,7 +51,8 @@ def fit_binary_logit(columns: Float, label: Float) -> BinaryLogit:
     design = _standardise(columns)
     gram = _gram(design, np.ones(len(design)))
     keep = independent(gram)
-    design, gram = design[:, keep], gram[np.ix_(keep, keep)]
+    if len(keep) < design.shape[1]:
+        design, gram = design[:, keep], gram[np.ix_(keep, keep)]
     linear, deviance, converged = _newton(design, label, gram, ridge=0.0)
     notes = []
     if not converged:

@@ -132,6 +132,8 @@ def cart(
         >>> copy.pmse, copy.z < -5
         (0.0, True)
     """
+    if permutations < 2:
+        raise InputError(f"permutations: got {permutations}, expected at least 2")
     numbers, codes, label = _stack(numbers_t, codes_t, numbers_z, codes_z)
     merged = [merge_rare(codes[:, j], levels[j], rare=min_leaf) for j in range(codes.shape[1])]
     stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, max_depth)
