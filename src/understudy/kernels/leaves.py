@@ -90,15 +90,19 @@ def draw_within(
     high: NDArray[np.int32] | None = None,
     allowed: NDArray[np.bool_] | None = None,
     group: Ints | None = None,
+    missing: int | None = None,
     nothing: int = -1,
 ) -> NDArray[np.int32]:
     """Draw among the donors that rules allow, else among all leaves' allowed donors.
 
     ``low``/``high`` bound the cell of each row; ``allowed[group[row]]`` tells which cells a row may
-    have. A row for which no donor of any leaf is allowed gets ``nothing``.
+    have. A row for which no donor of any leaf is allowed gets ``nothing``. The bounds do not apply
+    to the cell ``missing``, which is drawn as often as without them (where it is allowed).
     """
     weight = _weights(donors, rng, bootstrap)
     cell = (donors.key % donors.cells).astype(np.int32)
+    lost_share = _share_of(missing, donors, weight, cell)
+    weight = weight if missing is None else np.where(cell == missing, 0.0, weight)
     totals = np.bincount(cell, weights=weight, minlength=donors.cells)
     seen = np.flatnonzero(totals)
     pooled = Tally(1, donors.cells, seen, np.ones(len(seen), dtype=np.int64))
@@ -108,6 +112,13 @@ def draw_within(
     for which in np.unique(groups):
         rows = np.flatnonzero(groups == which)
         open_ = np.ones(donors.cells, dtype=bool) if allowed is None else allowed[which]
+        gone = np.zeros(len(rows), dtype=bool)
+        if missing is not None and open_[missing]:
+            # Where nothing but missing is allowed, it is certain; else as likely as in the leaf.
+            only = not open_[seen].any()
+            share = np.ones(len(rows)) if only else lost_share[leaf[rows]]
+            gone = spot[rows] < share
+            spot[rows] = np.where(gone, 0.0, (spot[rows] - share) / np.maximum(1 - share, 1e-300))
         lowest, highest = _at(low, rows), _at(high, rows)
         weights = np.where(open_[cell], weight, 0.0)
         picked = _pick(donors, weights, leaf[rows], spot[rows], lowest, highest)
@@ -119,8 +130,20 @@ def draw_within(
                 pooled, weights, root, spot[rows[lost]], _at(lowest, lost), _at(highest, lost)
             )
             picked[lost] = np.where(again < 0, nothing, again)
-        result[rows] = picked
+        result[rows] = picked if missing is None else np.where(gone, missing, picked)
     return result
+
+
+def _share_of(
+    which: int | None, donors: Tally, weight: NDArray[np.float64], cell: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Share of each leaf's weight that one cell has."""
+    leaf = donors.key // donors.cells
+    whole = np.bincount(leaf, weights=weight, minlength=donors.leaves)
+    part = np.bincount(leaf, weights=weight * (cell == which), minlength=donors.leaves)
+    share = np.zeros(donors.leaves)
+    np.divide(part, whole, out=share, where=whole > 0)
+    return share
 
 
 def _weights(donors: Tally, rng: np.random.Generator, bootstrap: bool) -> NDArray[np.float64]:

@@ -30,12 +30,15 @@ class Restriction:
         high: largest code allowed for each row (or None).
         allowed: for each group of rows, which codes are allowed: ``allowed[group[row], code]``.
         group: group of each row.
+        missing: the code of a missing value, where the rules say nothing about it: bounds do not
+            apply to it, and how often it is drawn does not change (unless ``allowed`` forbids it).
     """
 
     low: NDArray[np.int32] | None = None
     high: NDArray[np.int32] | None = None
     allowed: NDArray[np.bool_] | None = None
     group: NDArray[np.int64] | None = None
+    missing: int | None = None
 
     def permits(self, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Tell for each row whether its code is allowed."""
@@ -44,6 +47,8 @@ class Restriction:
             good &= codes >= self.low
         if self.high is not None:
             good &= codes <= self.high
+        if self.missing is not None:
+            good |= codes == self.missing
         if self.allowed is not None and self.group is not None:
             good &= self.allowed[self.group, codes]
         return good
@@ -55,6 +60,7 @@ class Restriction:
             None if self.high is None else self.high[rows],
             self.allowed,
             None if self.group is None else self.group[rows],
+            self.missing,
         )
 
 

@@ -138,6 +138,7 @@ class FittedCart(Fitted):
             high=limit.high,
             allowed=limit.allowed,
             group=limit.group,
+            missing=limit.missing,
             nothing=self.encoding.unseen,
         )
 

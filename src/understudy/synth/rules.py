@@ -48,7 +48,8 @@ def combine(limits: Sequence[Restriction]) -> Restriction | None:
     low = np.maximum.reduce(lows) if lows else None
     high = np.minimum.reduce(highs) if highs else None
     allowed, group = _combine_groups(limits)
-    return Restriction(low, high, allowed, group)
+    missing = {limit.missing for limit in limits}
+    return Restriction(low, high, allowed, group, missing.pop() if len(missing) == 1 else None)
 
 
 def _combine_groups(

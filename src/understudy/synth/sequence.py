@@ -121,6 +121,8 @@ class FittedSequence:
                 if (limit := self._limit(name, block)) is not None
             }
             block = block.join(fitted.sample(block, rng=rng, within=within))
+            if visit.model.name == "keep":
+                continue  # what is released as it is must not be adjusted
             for rule in self.settings.rules:
                 block = rule.settle(visit.columns, block)
         return block
@@ -133,6 +135,8 @@ class FittedSequence:
         bad = np.zeros(block.rows, dtype=bool)
         for rule in self.settings.rules:
             bad |= rule.broken(block)
+            for name in rule.columns:  # nothing was allowed there
+                bad |= block.codes[name] == block.encoding[name].unseen
         return np.flatnonzero(bad)
 
     def log_density(self, rows: Block) -> Floats:
