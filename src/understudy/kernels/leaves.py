@@ -141,9 +141,7 @@ def _share_of(
     leaf = donors.key // donors.cells
     whole = np.bincount(leaf, weights=weight, minlength=donors.leaves)
     part = np.bincount(leaf, weights=weight * (cell == which), minlength=donors.leaves)
-    share = np.zeros(donors.leaves)
-    np.divide(part, whole, out=share, where=whole > 0)
-    return share
+    return np.asarray(part / np.where(whole > 0, whole, 1.0), dtype=np.float64)
 
 
 def _weights(donors: Tally, rng: np.random.Generator, bootstrap: bool) -> NDArray[np.float64]:

@@ -114,9 +114,10 @@ class Ruler:
         if wrong.size == 0:
             return result
         small, large = self.smallest[codes[wrong]], self.largest[codes[wrong]]
+        room = np.maximum(small, least[wrong]) <= np.minimum(large, most[wrong])
+        wrong, small, large = wrong[room], small[room], large[room]
         least, most, old = least[wrong], most[wrong], values[wrong]
         start, stop = np.maximum(small, least), np.minimum(large, most)
-        room = start <= stop
         spot = np.where(
             old < least,
             _share(old - small, least - small, self.cells.step),
@@ -126,7 +127,7 @@ class Ruler:
         if self.cells.step:
             points = np.rint((stop - start) / self.cells.step) + 1.0
             new = self.cells.on_grid(start + np.floor(spot * points) * self.cells.step)
-        result[wrong[room]] = new[room]
+        result[wrong] = new
         return result
 
     def put(self, block: Block, values: Floats, codes: Codes) -> Block:

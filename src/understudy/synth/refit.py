@@ -85,12 +85,12 @@ def _columns(block: Block) -> Floats:
 
 def _distinct(candidates: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First row of each distinct candidate, and which of them each row is."""
-    _, first, same = np.unique(
-        _columns(candidates), axis=0, return_index=True, return_inverse=True
-    )
+    _, first, same = np.unique(_columns(candidates), axis=0, return_index=True, return_inverse=True)
     return first, same.ravel()
 
 
 def _equal(train: Block, record: int, candidates: Block, row: int) -> bool:
     mine = _columns(train.take(np.array([record])))
-    return bool(np.array_equal(mine, _columns(candidates.select(train.names).take(np.array([row])))))
+    return bool(
+        np.array_equal(mine, _columns(candidates.select(train.names).take(np.array([row]))))
+    )
