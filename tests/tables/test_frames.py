@@ -23,8 +23,7 @@ KINDS = [Kind.NUMBER, Kind.NUMBER, Kind.CATEGORY, Kind.DATETIME, Kind.CATEGORY]
 
 
 def duck():
-    frame = pa.table(COLUMNS)
-    return duckdb.sql("select * from frame")
+    return duckdb.from_arrow(pa.table(COLUMNS)).filter("share < 2")
 
 
 SOURCES = {
@@ -52,9 +51,16 @@ def test_tables_go_out():
     assert pa.table(table).column_names == list(COLUMNS)
     assert pl.DataFrame(table)["share"].to_list() == COLUMNS["share"]
     assert pd.DataFrame.from_arrow(table)["sex"].tolist()[:2] == ["m", "f"]
-    frame = pa.table(table)
-    assert duckdb.sql("select sum(share) from frame").fetchall() == [(1.75,)]
-    assert read(table).schema == table.schema
+    assert duckdb.from_arrow(pa.table(table)).aggregate("sum(share)").fetchall() == [(1.75,)]
+
+
+def test_a_table_is_taken_as_it_is(tmp_path):
+    (tmp_path / "x.csv").write_text("x,y\n1.50,01/02/2020\n2.25,31/12/2020\n")
+    table = read(tmp_path / "x.csv")
+    assert read(table) is table
+    changed = read(table, schema_changes={"x": {"role": "quasi"}})
+    assert changed.schema["y"] == table.schema["y"]
+    assert changed.schema["x"].fixed
 
 
 def test_categories_and_their_order():
@@ -96,9 +102,7 @@ def test_infinite_floats_become_missing_with_a_count():
 
 def test_declared_kinds_of_typed_columns():
     frame = pd.DataFrame({"code": [1.0, 2.0, None], "when": ["2020-01-02"] * 3})
-    table = read(
-        frame, schema_changes={"code": {"kind": "category"}, "when": {"kind": "datetime"}}
-    )
+    table = read(frame, schema_changes={"code": {"kind": "category"}, "when": {"kind": "datetime"}})
     assert table.column("code").to_pylist() == ["1", "2", None]
     assert table.column("when")[0].as_py() == dt.date(2020, 1, 2)
 

@@ -31,7 +31,21 @@ def again(raw, tmp_path):
 
 
 WORDS = st.sampled_from(
-    ["a", "b c", "0012", "true", "NA", "None", "x,y", 'say "so"', "two\nlines", "é", "=1+1", "-", ""]
+    [
+        "a",
+        "b c",
+        "0012",
+        "true",
+        "NA",
+        "None",
+        "x,y",
+        'say "so"',
+        "two\nlines",
+        "é",
+        "=1+1",
+        "-",
+        "",
+    ]
 )
 DAYS = st.dates(dt.date(1000, 1, 1), dt.date(2999, 12, 31)).map(str)
 CELLS = (

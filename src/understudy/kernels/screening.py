@@ -57,9 +57,7 @@ def levels_of(codes: Codes) -> list[Levels]:
     for (known, count), rank in zip(counted, ranks, strict=True):
         kept = (count >= least) & (rank < len(known) - 1)
         group = np.where(kept, rank + 1, 0)
-        result.append(
-            Levels(known, group.astype(np.int32), rank.astype(np.int32), int(kept.sum()))
-        )
+        result.append(Levels(known, group.astype(np.int32), rank.astype(np.int32), int(kept.sum())))
     return result
 
 
@@ -166,7 +164,9 @@ class Screen:
     def within(self, limits: Floats) -> Singles:
         """What to subtract from the second factor for a product ≤ 0 where d may be ≤ the limit."""
         limits = np.minimum(np.square(np.minimum(limits, FAR * 1000)), 1e37)
-        return (limits * (1 + 4 * self.factors.shape[1] * ROUNDOFF + 64 * ROUNDOFF)).astype(np.float32)
+        return (limits * (1 + 4 * self.factors.shape[1] * ROUNDOFF + 64 * ROUNDOFF)).astype(
+            np.float32
+        )
 
     def _bounds(self, x: Singles, hot: Singles) -> Singles:
         total = len(self.levels) - self.present @ hot.T
