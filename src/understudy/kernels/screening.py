@@ -10,10 +10,13 @@ squared distance is a bilinear form a(x) · b(y), so a block of pairs costs one 
 Rare levels share `rest`, where differing counts as equal: still a lower bound. So does each whole
 leaf of a k-d tree (Bentley 1975, CACM 18:509), from the box of its numbers and its set of levels.
 
-Rounding: a float32 product of D terms errs by at most (D + 4) u Σ|a||b|, u = 2⁻²⁴ (Higham 2002,
-Accuracy and Stability, §3.1), and Σ|a||b| ≤ 2(|x|² + |y|² + a + b). That is subtracted.
+Rounding: a float32 product of D rounded terms errs by at most (D + 4) u Σ|a||b|, u = 2⁻²⁴ (Higham
+2002, Accuracy and Stability, §3.1); here Σ|a||b| ≤ 3 (|x|² + |y|² + a + b), and the squares and
+the shift err by (D + 6) u (|x|² + |y|²) at most. 4 (D + 8) u (|x|² + |y|² + a + b) is subtracted.
+Codes alone give small whole numbers, which are exact.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +29,10 @@ Rows = NDArray[np.int64]
 
 LEAF = 256
 SAMPLE = 256  # rows looked at to choose a split
-LEVELS = 96  # kept levels over all code columns
+LEVELS = 40  # kept levels over all code columns
+STRIP = 16  # leaves treated at once, in the cache
 ROUNDOFF = 2.0**-24
+TINY = 1e-30  # more than underflow can take from a bound
 FAR = 1e15  # its square, and sums of squares, fit into float32
 
 
@@ -88,7 +93,8 @@ def _variance_gain(values: Singles, left: NDArray[np.bool_]) -> Floats:
     part = (values * left).mean(axis=0, dtype=np.float64)
     spread = share * (1 - share)
     gap = part - share * total
-    return 2 * np.divide(gap**2, spread, out=np.zeros_like(gap), where=spread > 0)
+    gain: Floats = 2 * np.divide(gap**2, spread, out=np.zeros_like(gap), where=spread > 0)
+    return gain
 
 
 def _gini_gain(ranks: NDArray[np.int32], left: NDArray[np.bool_]) -> Floats:
@@ -109,9 +115,10 @@ def _gini_gain(ranks: NDArray[np.int32], left: NDArray[np.bool_]) -> Floats:
 def partition(numbers: Singles, ranks: NDArray[np.int32]) -> tuple[Rows, Rows]:
     """Order of the rows, leaf by leaf, and where each leaf starts (and the last one ends)."""
     stack, leaves = [np.arange(len(ranks))], []
+    size = max(LEAF, math.isqrt(len(ranks)))
     while stack:
         rows = stack.pop()
-        if len(rows) <= LEAF:
+        if len(rows) <= size:
             leaves.append(rows)
         else:
             stack.extend(rows[part] for part in halves(numbers[rows], ranks[rows])[::-1])
@@ -145,43 +152,65 @@ class Screen:
             ranks[:, j] = level.rank[np.searchsorted(level.known, codes[:, j])]
         order, starts = partition(np.where(np.isnan(x), np.float32(-2), x), ranks)
         x, codes = x[order], codes[order]
-        hot = one_hot(levels, codes)
+        factors, present = _arranged(x, codes, levels, gaps, starts)
         holed = np.logical_or.reduceat(np.isnan(x), starts[:-1], axis=0)
-        present = np.maximum.reduceat(hot, starts[:-1], axis=0)
-        factors = _right(x, hot, levels, gaps)
-        factors[:, 0] -= 2 * _slack(x, factors) * _norms(x)
         boxes = _boxes(x, starts)
         return cls(centre, reach, gaps, levels, order, starts, factors, *boxes, holed, present)
+
+    @property
+    def _slack(self) -> float:
+        return _slack(self.factors.shape[1]) if len(self.centre) else 0.0
 
     def query(self, numbers: Floats, codes: Codes) -> tuple[Singles, Singles]:
         """Left-hand factors a(x), and lower bounds (L, m) of the leaves."""
         x = _shifted(numbers, self.centre, self.reach)
         hot = one_hot(self.levels, codes)
         left = _left(x, hot, self.levels, self.gaps)
-        left[:, 1] -= 2 * _slack(x, left) * (_norms(x) + x.shape[1] + codes.shape[1])
+        left[:, 1] -= self._slack * (_norms(x) + x.shape[1] + codes.shape[1])
         return left, self._bounds(x, hot)
 
     def within(self, limits: Floats) -> Singles:
         """What to subtract from the second factor for a product ≤ 0 where d may be ≤ the limit."""
-        limits = np.minimum(np.square(np.minimum(limits, FAR * 1000)), 1e37)
-        return (limits * (1 + 4 * self.factors.shape[1] * ROUNDOFF + 64 * ROUNDOFF)).astype(
-            np.float32
-        )
+        squares = np.square(np.minimum(limits, 1000 * FAR))
+        if len(self.centre) == 0:  # whole numbers: halves between them leave nothing to round
+            squares = np.minimum(np.rint(squares), len(self.levels)) + 0.5
+        else:
+            squares = squares * (1 + self._slack) + TINY
+        return squares.astype(np.float32)
 
     def _bounds(self, x: Singles, hot: Singles) -> Singles:
         total = len(self.levels) - self.present @ hot.T
-        for j in range(x.shape[1]):
-            column = x[None, :, j]
-            below, above = self.low[:, j, None] - column, column - self.high[:, j, None]
-            away = np.maximum(np.maximum(below, above, out=below), 0, out=below)
-            np.square(away, out=away)
-            holed = self.holed[:, j]
-            away[holed] = np.minimum(away[holed], 1)
-            missing = np.isnan(x[:, j])
-            if missing.any():
-                away[:, missing] = ~holed[:, None]
-            total += away
+        columns, missing = x.T.copy(), np.isnan(x.T)
+        for start in range(0, len(total), STRIP):  # strips stay in the cache
+            for j, column in enumerate(columns):
+                strip = slice(start, start + STRIP)
+                away = self.low[strip, j, None] - column
+                np.maximum(away, column - self.high[strip, j, None], out=away)
+                np.square(np.maximum(away, 0, out=away), out=away)
+                holed = self.holed[strip, j]
+                if holed.any():
+                    away[holed] = np.minimum(away[holed], 1)
+                if self.gaps[j]:
+                    away[:, missing[j]] = ~holed[:, None]
+                total[strip] += away
         return total * np.float32(1 - 32 * ROUNDOFF)
+
+
+def _arranged(
+    x: Singles, codes: Codes, levels: list[Levels], gaps: NDArray[np.bool_], starts: Rows
+) -> tuple[Singles, Singles]:
+    """Right-hand factors and groups present, some leaves at a time to keep temporaries small."""
+    factors, present = [], []
+    for first in range(0, len(starts) - 1, STRIP):
+        ends = starts[first : first + STRIP + 1]
+        rows = slice(ends[0], ends[-1])
+        hot = one_hot(levels, codes[rows])
+        part = _right(x[rows], hot, levels, gaps)
+        if len(gaps):
+            part[:, 0] -= _slack(part.shape[1]) * _norms(x[rows])
+        factors.append(part)
+        present.append(np.maximum.reduceat(hot, ends[:-1] - ends[0], axis=0))
+    return np.concatenate(factors), np.concatenate(present)
 
 
 def one_hot(levels: list[Levels], codes: Codes) -> Singles:
@@ -206,13 +235,14 @@ def _centre(numbers: Floats) -> tuple[Floats, float]:
     return np.clip(centre, -FAR, FAR), min(max(1000 * bulk, 1000.0), FAR)
 
 
-def _slack(x: Singles, factors: Singles) -> float:
-    """Relative rounding error of a product; none where all its terms are small integers."""
-    return (2 * factors.shape[1] + 16) * ROUNDOFF if x.shape[1] else 0.0
+def _slack(terms: int) -> float:
+    """Rounding error of a product, relative to |x|² + |y|² + a + b."""
+    return 4 * (terms + 8) * ROUNDOFF
 
 
 def _norms(x: Singles) -> Singles:
-    return np.square(np.nan_to_num(x)).sum(axis=1)
+    norms: Singles = np.square(np.nan_to_num(x)).sum(axis=1)
+    return norms
 
 
 def _shifted(numbers: Floats, centre: Floats, reach: float) -> Singles:
