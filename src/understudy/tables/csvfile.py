@@ -39,16 +39,16 @@ def read_csv(raw: bytes) -> tuple[pa.Table, Layout, list[str]]:
         notes.append(f"read as {text.encoding} (the file is not UTF-8)")
     if len(names) > 1 and _has_blank_lines(text.data, dialect.newline):
         notes.append("blank lines skipped")
-    quoted = tuple(name for name, flag in zip(names, dialect.quoted, strict=True) if flag)
+    quotes = dialect.quotes
     layout = Layout(
         delimiter=dialect.delimiter,
         encoding=text.encoding,
         bom=text.bom,
         newline=dialect.newline,
         final_newline=text.data.endswith((b"\n", b"\r")),
-        quote_all=len(quoted) == len(names) and dialect.quote_header,
-        quote_header=dialect.quote_header,
-        quoted=quoted,
+        quote_all=quotes.everything,
+        quote_header=quotes.header,
+        quoted=tuple(name for name, flag in zip(names, quotes.columns, strict=True) if flag),
     )
     return table, layout, notes
 
