@@ -188,8 +188,9 @@ def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Dictionaries and the several string types as plain strings."""
     stored = values.type
     if pa.types.is_dictionary(stored):
-        values = pc.cast(values, stored.value_type)
-        return values if _numeric(values.type) else _as_text(values)
+        target = stored.value_type if _numeric(stored.value_type) else pa.string()
+        chunks = [pc.cast(c.dictionary, target).take(c.indices) for c in values.chunks]
+        return pa.chunked_array(chunks, type=target)
     if pa.types.is_large_string(stored) or pa.types.is_string_view(stored):
         return pc.cast(values, pa.string())
     return values

@@ -39,48 +39,70 @@ def read_csv(raw: bytes) -> tuple[pa.Table, Layout, list[str]]:
         notes.append(f"read as {text.encoding} (the file is not UTF-8)")
     if len(names) > 1 and _has_blank_lines(text.data, dialect.newline):
         notes.append("blank lines skipped")
-    quoted = tuple(name for name, flag in zip(names, dialect.quoted, strict=True) if flag)
+    quotes = dialect.quotes
     layout = Layout(
         delimiter=dialect.delimiter,
         encoding=text.encoding,
         bom=text.bom,
         newline=dialect.newline,
         final_newline=text.data.endswith((b"\n", b"\r")),
-        quote_all=len(quoted) == len(names) and dialect.quote_header,
-        quote_header=dialect.quote_header,
-        quoted=quoted,
+        quote_all=quotes.everything,
+        quote_header=quotes.header,
+        quoted=tuple(name for name, flag in zip(names, quotes.columns, strict=True) if flag),
     )
     return table, layout, notes
 
 
 def _parse(body: bytes, names: list[str], dialect: Dialect, whole: bytes) -> pa.Table:
-    single = len(names) == 1  # there, an empty line is a missing cell
-    if single:
+    if body.count(b'"') % 2:
+        _find_open_quote(whole, dialect.delimiter)
+    if len(names) == 1:  # there, an empty line is a missing cell
         body = body.rstrip(b"\r\n") + b"\n"
     for block in (_BLOCK, len(body) + 1):
-        try:
-            return pc_csv.read_csv(
-                pa.BufferReader(body),
-                read_options=pc_csv.ReadOptions(column_names=names, block_size=block),
-                parse_options=pc_csv.ParseOptions(
-                    delimiter=dialect.delimiter,
-                    newlines_in_values=b'"' in body,
-                    ignore_empty_lines=not single,
-                ),
-                convert_options=pc_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    check_utf8=False,
-                ),
-            )
-        except pa.ArrowInvalid:
-            _find_ragged(whole, dialect, len(names))
-    # Arrow's message would quote the line.
+        table = _try(body, names, dialect.delimiter, block)
+        if table is not None:
+            return table
+        _find_ragged(whole, dialect, len(names))
     raise TableError(
         "the file cannot be read as CSV: a quotation mark may be missing; "
         "save it again with every text quoted"
     )
+
+
+def _try(body: bytes, names: list[str], delimiter: str, block: int) -> pa.Table | None:
+    try:
+        return pc_csv.read_csv(
+            pa.BufferReader(body),
+            read_options=pc_csv.ReadOptions(column_names=names, block_size=block),
+            parse_options=pc_csv.ParseOptions(
+                delimiter=delimiter,
+                newlines_in_values=b'"' in body,
+                ignore_empty_lines=len(names) > 1,
+            ),
+            convert_options=pc_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                check_utf8=False,
+            ),
+        )
+    except pa.ArrowInvalid:  # its message quotes the line: it must not travel on
+        return None
+
+
+def _find_open_quote(data: bytes, delimiter: str) -> None:
+    """Raise if a quoted cell never ends: it would swallow all the lines below."""
+    text = io.StringIO(data.decode("utf-8"), newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    line = 0
+    try:
+        for _ in reader:
+            line = reader.line_num
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise TableError(
+                f"line {line + 1}: a quotation mark opens a cell and none closes it; add it"
+            ) from None
 
 
 def _find_ragged(data: bytes, dialect: Dialect, width: int) -> None:

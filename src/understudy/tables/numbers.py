@@ -203,7 +203,7 @@ def _shortest(values: pa.ChunkedArray, decimals: int | None, point_zero: bool) -
     absent = pc.is_null(values).combine_chunks().to_numpy(zero_copy_only=False)
     text = pc.cast(pa.array(numbers, mask=absent), pa.string())
     size = np.abs(numbers)
-    odd = ((size < 1e-4) & (size > 0)) | (size >= 1e15)  # where Arrow and others differ
+    odd = ((size < 1e-4) & (size > 0)) | (size >= 1e10)  # where Arrow's exponents begin
     if odd.any():
         cells = [repr(float(v)) for v in numbers[odd]]
         text = pc.replace_with_mask(text, pa.array(odd & ~absent), pa.array(cells, pa.string()))

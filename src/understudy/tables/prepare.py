@@ -7,6 +7,7 @@ receipt with counts, and never a cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from decimal import Decimal
@@ -135,8 +136,8 @@ class TopCode:
         if not pa.types.is_floating(array.type) and not float(self.at).is_integer():
             raise PlanError(f"{key}.at", self.at, f"a whole number, as {column.name!r} has")
         try:
-            return pc.cast(pa.scalar(self.at), array.type)
-        except pa.ArrowInvalid:
+            return _scalar(self.at, array.type)
+        except (pa.ArrowInvalid, OverflowError):
             raise PlanError(f"{key}.at", self.at, "a number that the column can hold") from None
 
 
@@ -290,7 +291,13 @@ def _number(table: Table, name: object, key: str) -> Column:
 def _is_number(value: object) -> TypeGuard[float]:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
-    return bool(np.isfinite(value))
+    return math.isfinite(value)
+
+
+def _scalar(value: float, stored: pa.DataType) -> pa.Scalar:
+    if pa.types.is_decimal(stored):
+        return pa.scalar(Decimal(int(value)), stored)
+    return pa.scalar(float(value) if pa.types.is_floating(stored) else int(value), stored)
 
 
 def _floats(array: pa.ChunkedArray) -> NDArray[np.float64]:

@@ -41,6 +41,9 @@ def read(
         >>> read(pa.table({"age": [31, 49], "sex": ["m", "f"]})).schema["age"].kind.value
         'number'
     """
+    if isinstance(source, Table):  # read before: nothing to find out
+        changes = _with_missing(source.names, schema_changes or {}, missing or ())
+        return source.with_schema(source.schema.update(changes)) if changes else source
     data, layout, notes = _load(source)
     if data.num_columns == 0:
         raise TableError("the table has no columns")
@@ -51,8 +54,6 @@ def read(
 
 
 def _load(source: Any) -> tuple[pa.Table, Layout, list[str]]:
-    if isinstance(source, Table):
-        return source.data, source.layout, list(source.notes)
     if hasattr(source, "__arrow_c_stream__"):
         return _from_stream(source)
     if not isinstance(source, str | Path):

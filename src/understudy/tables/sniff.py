@@ -32,6 +32,15 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Quotes:
+    """Whether everything, the column names, and each column's cells were quoted."""
+
+    everything: bool
+    header: bool
+    columns: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
 class Dialect:
     """How the lines of a CSV file are to be read.
 
@@ -41,8 +50,7 @@ class Dialect:
         header: the column names as written.
         skipped: records before the header.
         start: where the first row begins, in bytes.
-        quoted: for each column, whether all its cells were quoted.
-        quote_header: the column names were quoted.
+        quotes: what was quoted without need.
         notes: what was odd.
     """
 
@@ -51,8 +59,7 @@ class Dialect:
     header: tuple[str, ...]
     skipped: int
     start: int
-    quoted: tuple[bool, ...]
-    quote_header: bool
+    quotes: Quotes
     notes: tuple[str, ...]
 
 
@@ -88,14 +95,15 @@ def sniff(data: bytes) -> Dialect:
     sample = _sample(data)
     delimiter = _delimiter(sample)
     records = _records(sample, delimiter)
+    if not records:
+        raise TableError("the file has no line of column names")
     skipped = _preamble([row for row, _, _ in records])
-    header, _, start = records[skipped]
+    header, begin, start = records[skipped]
     if skipped:
         notes.append(f"{skipped} preamble line{'s' * (skipped > 1)} before the header skipped")
     if len(header) > 1 and all(_NUMBER.fullmatch(name) for name in header):
         notes.append("the first line holds only numbers: if the file has no header, add one")
-    quotes = _quotes(sample[start:], delimiter, len(header))
-    names = sample[:start].rstrip("\r\n").rsplit("\n", 1)[-1].rsplit("\r", 1)[-1]
+    quotes = _quotes(sample[begin:start], sample[start:], delimiter, len(header))
     return Dialect(
         delimiter,
         newline,
@@ -103,7 +111,6 @@ def sniff(data: bytes) -> Dialect:
         skipped,
         len(sample[:start].encode()),
         quotes,
-        names.startswith('"') and names.endswith('"'),
         tuple(notes),
     )
 
@@ -208,6 +215,8 @@ def _records(sample: str, delimiter: str) -> list[tuple[list[str], int, int]]:
             if len(row) > 1 or row[0].strip():
                 records.append((row, start, place))
             row, start = [], place
+    if row:
+        records.append((row, start, place))
     return records
 
 
@@ -220,16 +229,31 @@ def _preamble(rows: list[list[str]]) -> int:
     return 0
 
 
-def _quotes(sample: str, delimiter: str, width: int) -> tuple[bool, ...]:
-    """For each column, whether all its cells in the first rows were quoted."""
-    if '"' not in sample:
-        return (False,) * width
-    mark = re.escape(delimiter)
-    cells = re.findall(rf'("(?:[^"]|"")*"|[^{mark}\r\n"]*)({mark}|\r\n|\r|\n)', sample[:65536])
-    seen: list[list[bool]] = [[] for _ in range(width)]
+def _quotes(header: str, sample: str, delimiter: str, width: int) -> Quotes:
+    """Which cells of the first rows were quoted without need."""
+    if '"' not in header + sample:
+        return Quotes(False, False, (False,) * width)
+    names = [text for text, _ in _cells(header, delimiter)]
+    seen: list[list[str]] = [[] for _ in range(width)]
     column = 0
-    for text, end in cells:
-        if text and column < width:
-            seen[column].append(text.startswith('"'))
+    for text, end in _cells(sample[:65536], delimiter):
+        if column < width:
+            seen[column].append(text)
         column = column + 1 if end == delimiter else 0
-    return tuple(bool(flags) and all(flags) for flags in seen)
+    columns = tuple(_is_quoted([text for text in texts if text], delimiter) for texts in seen)
+    in_header = _is_quoted(names, delimiter)
+    no_bare = all(all(texts) for texts in seen)
+    return Quotes(in_header and all(columns) and no_bare, in_header, columns)
+
+
+def _cells(text: str, delimiter: str) -> list[tuple[str, str]]:
+    """Cells as written, quotation marks included, each with the mark that ends it."""
+    mark = re.escape(delimiter)
+    return re.findall(rf'("(?:[^"]|"")*"|(?!")[^{mark}\r\n]*)({mark}|\r\n|\r|\n)', text)
+
+
+def _is_quoted(texts: list[str], delimiter: str) -> bool:
+    """All are quoted, and at least one of them had no need to be."""
+    quoted = [len(text) > 1 and text.startswith('"') for text in texts]
+    marks = (delimiter, '"', "\r", "\n")
+    return all(quoted) and any(not any(mark in text[1:-1] for mark in marks) for text in texts)
