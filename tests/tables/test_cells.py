@@ -1,4 +1,4 @@
-"""Cells: a partition of the column, from which no draw returns a value because one person had it."""
+"""Cells: a partition of the column; no draw returns a value because one person had it."""
 
 import numpy as np
 import pytest

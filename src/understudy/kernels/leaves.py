@@ -2,12 +2,14 @@
 
 Given the leaves, a Bayesian bootstrap gives the donors of a leaf Dirichlet(1, …, 1) weights, so the
 cells of the leaf have Dirichlet(n_1, n_2, …) weights where n_k counts the donors in cell k, and the
-counts z_k that one replicate draws are Dirichlet-multinomial (Rubin 1981; Reiter 2005).
+counts z_k that one replicate draws are Dirichlet-multinomial (Rubin 1981; Reiter 2005). Without the
+bootstrap every donor weighs the same, and the draws are independent.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,11 @@ class Tally:
 
     def leaf_totals(self) -> Ints:
         """Rows of each leaf."""
+        return self._totals
+
+    @cached_property
+    def _totals(self) -> Ints:
+        # Asked for once per record by whoever swaps all records.
         totals = np.bincount(self.key // self.cells, weights=self.count, minlength=self.leaves)
         return totals.astype(np.int64)
 
@@ -175,50 +182,39 @@ def _pick(
         end = np.searchsorted(donors.key, base + most, side="right")
     mass = total[end] - total[begin]
     found = (end > begin) & (mass > 0)
+    if not found.any():
+        return np.full(len(leaf), -1, dtype=np.int32)
     point = total[begin] + spot * mass
     pair = np.searchsorted(total, point, side="right") - 1
-    pair = np.clip(pair, begin, np.maximum(end - 1, begin))
-    cells = donors.key[np.minimum(pair, len(donors.key) - 1)] - base
-    return np.where(found, cells, -1).astype(np.int32)
+    # The spot may round up to the end of the leaf: then its last pair that has weight is meant.
+    pair = _weighty(weight)[np.clip(pair, 0, np.maximum(end - 1, 0))]
+    return np.where(found, donors.key[pair] - base, -1).astype(np.int32)
 
 
-def donor_values(
-    train_leaf: NDArray[np.int32],
-    train_cell: NDArray[np.int32],
-    values: NDArray[np.float64],
-    leaf: NDArray[np.int32],
-    cell: NDArray[np.int32],
-    cells: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Exact value of a random donor who shares the row's leaf and cell (any leaf's, if none)."""
-    key = train_leaf.astype(np.int64) * cells + train_cell
-    order = np.argsort(key, kind="stable")
-    wanted = leaf.astype(np.int64) * cells + cell
-    begin = np.searchsorted(key[order], wanted)
-    count = np.searchsorted(key[order], wanted, side="right") - begin
-    spot = begin + np.floor(rng.random(len(leaf)) * np.maximum(count, 1)).astype(np.int64)
-    drawn = values[order[np.minimum(spot, len(order) - 1)]]
-    lost = np.flatnonzero(count == 0)
-    for row in lost:  # only rows that a rule sent outside their leaf
-        pool = values[train_cell == cell[row]]
-        drawn[row] = rng.choice(pool) if pool.size else np.nan
-    return drawn
+def _weighty(weight: NDArray[np.float64]) -> Ints:
+    """For each pair, the last one up to it that has weight (itself, mostly)."""
+    return np.maximum.accumulate(np.where(weight > 0, np.arange(len(weight)), 0))
 
 
-def log_marginal(donors: Tally, drawn: Tally) -> float:
+def log_marginal(donors: Tally, drawn: Tally, *, bootstrap: bool = True) -> float:
     """Log probability of one replicate's draws, the donors' weights integrated out.
 
     log p = Σ_leaves [lnΓ(N) − lnΓ(N + Z)] + Σ_cells [lnΓ(n_k + z_k) − lnΓ(n_k)], and −∞ when a cell
-    without donors was drawn.
+    without donors was drawn. Without the bootstrap: Σ_cells z_k ln n_k − Σ_leaves Z ln N.
+
+    Example:
+        >>> donors = tally(np.zeros(4, np.int32), np.array([0, 0, 1, 1], np.int32), 1, 2)
+        >>> drawn = tally(np.zeros(2, np.int32), np.array([0, 0], np.int32), 1, 2)
+        >>> round(np.exp(log_marginal(donors, drawn)), 3)
+        np.float64(0.3)
     """
     n = donors.at(drawn.key)
     if (n == 0).any():
         return -np.inf
     total, taken = donors.leaf_totals(), drawn.leaf_totals()
     used = taken > 0
-    leaves = gammaln(total[used]) - gammaln(total[used] + taken[used])
-    return float(leaves.sum() + (gammaln(n + drawn.count) - gammaln(n)).sum())
+    cells = _rising(n, drawn.count, bootstrap).sum()
+    return float(cells - _rising(total[used], taken[used], bootstrap).sum())
 
 
 def swap(
@@ -227,37 +223,36 @@ def swap(
     old: tuple[int, int],
     leaf: NDArray[np.int32],
     cell: NDArray[np.int32],
+    *,
+    bootstrap: bool = True,
 ) -> NDArray[np.float64]:
     """Change of `log_marginal` when one donor moves from ``old`` to each (leaf, cell).
 
     Every candidate is computed from the few counts that the move touches: O(1) per candidate.
     """
     cells = donors.cells
-    old_key = np.int64(old[0]) * cells + old[1]
+    old_leaf = np.array([old[0]])
+    old_key = old_leaf * np.int64(cells) + old[1]
     new_key = leaf.astype(np.int64) * cells + cell
-    same_leaf, same = leaf == old[0], new_key == old_key
     n, z = donors.leaf_totals(), drawn.leaf_totals()
-    leave = _term(donors.at(np.array([old_key]))[0], drawn.at(np.array([old_key]))[0], -1)
-    enter = _terms(donors.at(new_key), drawn.at(new_key), +1)
-    from_leaf = -_term(n[old[0]], z[old[0]], -1)
-    to_leaf = -_terms(n[leaf], z[leaf], +1)
-    change = leave + enter + np.where(same_leaf, 0.0, from_leaf + to_leaf)
-    return np.where(same, 0.0, change)
+    leave = _change(donors.at(old_key), drawn.at(old_key), -1, bootstrap)
+    enter = _change(donors.at(new_key), drawn.at(new_key), +1, bootstrap)
+    # An emptied leaf adds no term of its own: that its draws are impossible, its cells say.
+    from_leaf = _change(np.maximum(n[old_leaf], 2), z[old_leaf], -1, bootstrap)
+    to_leaf = _change(np.maximum(n[leaf], 1), z[leaf], +1, bootstrap)
+    change = leave + enter - np.where(leaf == old[0], 0.0, from_leaf + to_leaf)
+    return np.where(new_key == old_key, 0.0, change)
 
 
-def _term(n: int, z: int, move: int) -> float:
-    return float(_terms(np.array([n]), np.array([z]), move)[0])
-
-
-def _terms(n: Ints, z: Ints, move: int) -> NDArray[np.float64]:
-    """Change of lnΓ(n + z) − lnΓ(n) when n becomes n + move; 0 where nothing was drawn."""
-    after = n + move
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = _ratio(after, z) - _ratio(n, z)
+def _change(n: Ints, z: Ints, move: int, bootstrap: bool) -> NDArray[np.float64]:
+    """Change of the rising term when n becomes n + move; 0 where nothing was drawn."""
+    with np.errstate(invalid="ignore"):
+        value = _rising(n + move, z, bootstrap) - _rising(n, z, bootstrap)
     return np.where(z == 0, 0.0, value)
 
 
-def _ratio(n: Ints, z: Ints) -> NDArray[np.float64]:
-    # lnΓ(n + z) − lnΓ(n) is −∞ at n = 0 with z > 0: what nobody donates cannot be drawn.
+def _rising(n: Ints, z: Ints, bootstrap: bool) -> NDArray[np.float64]:
+    """Log of n (n + 1) … (n + z − 1), or of n^z; −∞ at n = 0: nobody donates, nothing is drawn."""
     safe = np.maximum(n, 1)
-    return np.where((n <= 0) & (z > 0), -np.inf, gammaln(safe + z) - gammaln(safe))
+    value = gammaln(safe + z) - gammaln(safe) if bootstrap else z * np.log(safe)
+    return np.where((n <= 0) & (z > 0), -np.inf, value)

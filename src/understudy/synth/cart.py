@@ -3,7 +3,8 @@
 The tree partitions train by the columns given; a value is drawn from the donors of the row's leaf
 (Reiter 2005; Bale & Quick §5.2.2). Numbers are drawn as cells of the frozen encoding and then
 inside the cell, so that values few people share are smoothed and a replicate's counts stay exactly
-Dirichlet-multinomial.
+Dirichlet-multinomial. Without smoothing every distinct value is a cell of its own: what a replicate
+says about a lone donor is then counted in full.
 """
 
 from __future__ import annotations
@@ -66,7 +67,6 @@ class Cart(Model):
     ) -> FittedCart:
         """Grow the tree and tally its donors."""
         (column,) = columns
-        encoding = train.encoding[column]
         predictors = [train.encoding[name] for name in given]
         tree = grow(
             [train.codes[name] for name in given],
@@ -80,17 +80,24 @@ class Cart(Model):
             structure_rows=self.structure_rows,
             rng=rng,
         )
-        leaf = tree.apply([train.codes[name] for name in given])
-        leaf = _full(leaf, train.rows)
-        cell = train.codes[column]
-        donors = leaves.tally(leaf, cell, tree.leaves, encoding.width)
-        exact = None if self.smooth or not encoding.is_numeric else train.values[column]
-        return FittedCart(self, encoding, tuple(given), tree, donors, leaf, cell, exact)
+        leaf = _full(tree.apply([train.codes[name] for name in given]), train.rows)
+        return fitted_cart(self, train, column, tuple(given), tree, leaf)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedCart(Fitted):
-    """A tree with its donors."""
+    """A tree with its donors.
+
+    Attributes:
+        settings: the model's settings.
+        encoding: the column that is drawn.
+        given: the columns it predicts from.
+        tree: the partition.
+        donors: how many rows of train are in each leaf and place.
+        train_leaf: leaf of each row of train.
+        train_place: place of each row of train: its code, or its exact value's.
+        exact: train's distinct values where they are handed out as they are.
+    """
 
     settings: Cart
     encoding: ColumnEncoding
@@ -98,8 +105,8 @@ class FittedCart(Fitted):
     tree: Tree
     donors: leaves.Tally
     train_leaf: NDArray[np.int32]
-    train_cell: NDArray[np.int32]
-    exact: Floats | None
+    train_place: NDArray[np.int32]
+    exact: Exact | None
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -114,71 +121,72 @@ class FittedCart(Fitted):
         """Draw from the donors of each row's leaf."""
         name = self.columns[0]
         leaf = self.leaf_of(given)
-        codes = self._cells(leaf, rng, within.get(name))
-        values = {}
-        if self.encoding.cells is not None:
-            if self.exact is None:
-                values[name] = self.encoding.cells.draw(codes, rng)
-            else:
-                values[name] = self._donor_values(leaf, codes, rng)
-        return given.encoding.block({name: codes}, values, given.rows)
+        place = self._places(leaf, rng, within.get(name))
+        if self.exact is not None:
+            codes, numbers = self.exact.code[place], self.exact.value[place]
+            return given.encoding.block({name: codes}, {name: numbers}, given.rows)
+        cells = self.encoding.cells
+        values = {} if cells is None else {name: cells.draw(place, rng)}
+        return given.encoding.block({name: place}, values, given.rows)
 
-    def _cells(
+    def _places(
         self, leaf: NDArray[np.int32], rng: np.random.Generator, limit: Restriction | None
     ) -> NDArray[np.int32]:
-        draw = self.settings.bootstrap
+        bootstrap = self.settings.bootstrap
         if limit is None:
-            return leaves.draw(self.donors, leaf, rng, bootstrap=draw)
+            return leaves.draw(self.donors, leaf, rng, bootstrap=bootstrap)
+        if self.exact is not None:
+            limit = self.exact.limit(limit)
         return leaves.draw_within(
             self.donors,
             leaf,
             rng,
-            bootstrap=draw,
+            bootstrap=bootstrap,
             low=limit.low,
             high=limit.high,
             allowed=limit.allowed,
             group=limit.group,
             missing=limit.missing,
-            nothing=self.encoding.unseen,
+            nothing=self.donors.cells - 1,
         )
 
-    def _donor_values(
-        self, leaf: NDArray[np.int32], codes: NDArray[np.int32], rng: np.random.Generator
-    ) -> Floats:
-        """Exact values of donors who share the leaf and the cell."""
-        assert self.exact is not None
-        return leaves.donor_values(
-            self.train_leaf, self.train_cell, self.exact, leaf, codes, self.encoding.width, rng
-        )
+    def place_of(self, rows: Block) -> NDArray[np.int32]:
+        """Place of each row: the code of its value, or the number of its exact value."""
+        name = self.columns[0]
+        return rows.codes[name] if self.exact is None else self.exact.of(rows.values[name])
 
     def log_density(self, rows: Block) -> Floats:
-        """Log of n_k / N in the row's leaf, times the density inside the cell."""
-        name = self.columns[0]
+        """Log of n_k / N in the row's leaf, plus the log density inside the cell."""
         leaf = self.leaf_of(rows).astype(np.int64)
-        count = self.donors.at(leaf * self.donors.cells + rows.codes[name])
+        count = self.donors.at(leaf * self.donors.cells + self.place_of(rows))
         with np.errstate(divide="ignore"):
             result = np.log(count) - np.log(self.donors.leaf_totals()[leaf])
-        if self.encoding.cells is not None:
-            result = result + self.encoding.cells.log_density(rows.values[name])
+        if self.encoding.cells is not None and self.exact is None:
+            result = result + self.encoding.cells.log_density(rows.values[self.columns[0]])
         return np.asarray(result, dtype=np.float64)
 
     def log_prob(self, replicate: Block) -> float:
         """Dirichlet-multinomial probability of the drawn cells, leaf by leaf."""
-        return leaves.log_marginal(self.donors, self._drawn(replicate))
+        bootstrap = self.settings.bootstrap
+        return leaves.log_marginal(self.donors, self._drawn(replicate), bootstrap=bootstrap)
 
     def _drawn(self, replicate: Block) -> leaves.Tally:
-        cells = replicate.codes[self.columns[0]]
-        return leaves.tally(self.leaf_of(replicate), cells, self.donors.leaves, self.donors.cells)
+        leaf, place = self.leaf_of(replicate), self.place_of(replicate)
+        return leaves.tally(leaf, place, self.donors.leaves, self.donors.cells)
 
     def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
         """A change of lgamma terms: the record leaves one (leaf, cell) and enters another.
 
         The leaves are held: the tree is not grown again for the candidate.
         """
-        old = (int(self.train_leaf[record]), int(self.train_cell[record]))
-        leaf, cell = self.leaf_of(candidates), candidates.codes[self.columns[0]]
+        old = (int(self.train_leaf[record]), int(self.train_place[record]))
+        leaf, place = self.leaf_of(candidates), self.place_of(candidates)
+        bootstrap = self.settings.bootstrap
         return np.stack(
-            [leaves.swap(self.donors, self._drawn(rep), old, leaf, cell) for rep in replicates]
+            [
+                leaves.swap(self.donors, self._drawn(rep), old, leaf, place, bootstrap=bootstrap)
+                for rep in replicates
+            ]
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -187,7 +195,69 @@ class FittedCart(Fitted):
             **{f"tree.{key}": value for key, value in vars(self.tree).items()},
             "donors.key": self.donors.key,
             "donors.count": self.donors.count,
+            **({} if self.exact is None else {"exact.value": self.exact.value}),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """Train's distinct values as places: ascending, then missing, then nothing.
+
+    Attributes:
+        value: the value of each place (NaN for the last two).
+        code: the code of each place.
+    """
+
+    value: Floats
+    code: NDArray[np.int32]
+
+    def of(self, values: Floats) -> NDArray[np.int32]:
+        """Place of each value; a value that train does not have is the last."""
+        distinct = self.value[:-2]
+        place = np.searchsorted(distinct, values).astype(np.int32)
+        known = np.append(distinct, np.nan)[place] == values
+        place[~known] = len(distinct) + 1
+        place[np.isnan(values)] = len(distinct)
+        return place
+
+    def limit(self, codes: Restriction) -> Restriction:
+        """A restriction on codes as one on places (codes ascend with places)."""
+        low, high = codes.low, codes.high
+        first = None if low is None else np.searchsorted(self.code, low).astype(np.int32)
+        last = None
+        if high is not None:
+            last = (np.searchsorted(self.code, high, side="right") - 1).astype(np.int32)
+        allowed = None if codes.allowed is None else codes.allowed[:, self.code]
+        return Restriction(first, last, allowed, codes.group)
+
+
+def find_exact(train: Block, column: str) -> Exact:
+    """The distinct values of a numeric column of train."""
+    encoding = train.encoding[column]
+    assert encoding.cells is not None
+    values = train.values[column]
+    distinct = np.unique(values[~np.isnan(values)])
+    code = np.append(encoding.cells.of(distinct), [encoding.missing, encoding.unseen])
+    return Exact(np.append(distinct, [np.nan, np.nan]), code.astype(np.int32))
+
+
+def fitted_cart(
+    settings: Cart,
+    train: Block,
+    column: str,
+    given: tuple[str, ...],
+    tree: Tree,
+    leaf: NDArray[np.int32],
+) -> FittedCart:
+    """Tally the donors of a grown tree."""
+    encoding = train.encoding[column]
+    exact = None
+    place, places = train.codes[column], encoding.width
+    if encoding.is_numeric and not settings.smooth:
+        exact = find_exact(train, column)
+        place, places = exact.of(train.values[column]), len(exact.value)
+    donors = leaves.tally(leaf, place, tree.leaves, places)
+    return FittedCart(settings, encoding, given, tree, donors, leaf, place, exact)
 
 
 def _target(train: Block, column: str) -> NDArray[Any]:

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from understudy.kernels import leaves
 from understudy.kernels.tree import grow
 from understudy.synth.base import Model
-from understudy.synth.cart import Cart, FittedCart
+from understudy.synth.cart import Cart, FittedCart, fitted_cart
 from understudy.tables.encode import Block
 
 
@@ -38,11 +37,7 @@ class Marginal(Model):
     ) -> FittedCart:
         """Tally the column; the columns given are not looked at."""
         (column,) = columns
-        encoding = train.encoding[column]
         root = np.zeros(train.rows, dtype=np.int32)
-        cell = train.codes[column]
         tree = grow([], [], [], np.zeros((train.rows, 1)), rng=rng)
-        donors = leaves.tally(root, cell, 1, encoding.width)
-        exact = None if self.smooth or not encoding.is_numeric else train.values[column]
         settings = Cart(bootstrap=self.bootstrap, smooth=self.smooth)
-        return FittedCart(settings, encoding, (), tree, donors, root, cell, exact)
+        return fitted_cart(settings, train, column, (), tree, root)
