@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtrc
 
 from understudy.kernels.tree_growth import Splits, Stop, leaf_only, structure
 from understudy.kernels.tree_order import category_rank, class_target
@@ -74,13 +75,17 @@ class Tree:
         n = len(codes[0]) if len(codes) else 0
         leaf: NDArray[np.int32] = np.zeros(n, dtype=np.int32)
         if self.leaves > 1:
-            split = np.where(self.feature < 0, KEEP_LEFT, (self.feature << HALF) + self.threshold)
+            code = (self.feature << HALF) + self.threshold
+            split = np.where(self.feature < 0, KEEP_LEFT, code)
+            left = self.left.astype(np.intp)
             for begin in range(0, n, CHUNK):
                 part = slice(begin, begin + CHUNK)
-                leaf[part] = self._walk([column[part] for column in codes], split)
+                leaf[part] = self._walk([column[part] for column in codes], split, left)
         return leaf
 
-    def _walk(self, codes: Codes, split: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _walk(
+        self, codes: Codes, split: NDArray[np.int64], left: NDArray[np.intp]
+    ) -> NDArray[np.int32]:
         """Take rows down one level at a time; those in a leaf stay, and are now and then left out.
 
         A split is one number, feature above threshold: one look-up in place of two.
@@ -96,7 +101,7 @@ class Tree:
             for _ in range(STEPS):
                 now = split.take(at)
                 right = flat.take(base + (now >> HALF)) > (now & KEEP_LEFT)
-                at = self.left.take(at) + right
+                at = left.take(at) + right
             here = self.leaf.take(at)
             leaf[row] = here
             inner = np.flatnonzero(here < 0)
@@ -134,7 +139,8 @@ def grow(
         min_split: Fewest rows that may be split; ``2 * min_leaf`` when absent.
         max_depth: Longest path from the root.
         complexity: Least reduction of the total impurity by one split, as a share of the root's.
-        structure_rows: Grow on a random sample of at most this many rows.
+        structure_rows: Grow on a random sample of at most this many rows; few leaves then have
+            fewer than ``min_leaf`` rows of the full data, but some may.
         rng: Draws the sample and decides between equally good splits.
     """
     nominal_rank = [
@@ -145,7 +151,7 @@ def grow(
     start = np.cumsum([0, *map(len, nominal_rank)])
     rows = sample(len(target), structure_rows, rng)
     y = target if rows is None else target[rows]
-    scaled = max(1, -(-min_leaf * len(y) // max(len(target), 1)))
+    scaled = min_leaf if rows is None else sampled_leaf(min_leaf, len(y) / len(target))
     stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity)
     if len(y) < stop.min_split or not len(codes):
         return numbered(leaf_only(), rank, start)
@@ -162,6 +168,21 @@ def sample(
     if structure_rows is None or n <= structure_rows:
         return None
     return np.sort(rng.choice(n, structure_rows, replace=False, shuffle=False))
+
+
+def sampled_leaf(min_leaf: int, share: float) -> int:
+    """Return the fewest sampled rows that stand for ``min_leaf`` rows of the full data.
+
+    The least s with P(Binomial(min_leaf - 1, share) >= s) <= 1%: a region of fewer rows than
+    ``min_leaf`` rarely has s of them in the sample. A tenth of 5 would be half a row, and a
+    leaf with one sampled row has too often no other.
+
+    Example:
+        >>> sampled_leaf(5, 0.1), sampled_leaf(5, 0.999), sampled_leaf(1, 0.1)
+        (3, 5, 1)
+    """
+    least = np.arange(1, min_leaf + 1)
+    return int(least[np.argmax(bdtrc(least - 1, min_leaf - 1, share) <= 0.01)])
 
 
 def numbered(splits: Splits, rank: NDArray[np.int32], start: NDArray[np.int64]) -> Tree:
