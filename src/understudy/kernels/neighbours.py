@@ -24,6 +24,7 @@ Rows = NDArray[np.int64]
 
 ROUNDS = (0.1, 0.3, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
 PAIRS = 1 << 14  # candidate pairs measured at once
+MIX = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio (Knuth 1973, §6.4)
 LAST = np.iinfo(np.int64).max
 BLOCK = 2048  # fewest queries worth a task
 BOUNDS = 1 << 23  # leaf bounds held by one task
@@ -128,7 +129,7 @@ def _distinct(points: Points, copies: int) -> tuple[Rows, Rows]:
     canonical = np.where(np.isnan(points.numbers), np.nan, points.numbers + 0.0)  # −0 is 0
     columns = [*canonical.T.copy().view(np.uint64), *points.codes.T.astype(np.uint64)]
     for column in columns:
-        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        key = (key ^ column) * MIX
         key ^= key >> np.uint64(29)
     order = np.argsort(key, kind="stable")
     fresh = np.ones(n, dtype=bool)
@@ -167,8 +168,7 @@ def _search_all(
 
 def _gaps(points: Points) -> NDArray[np.bool_]:
     """Number columns with missing values."""
-    gaps: NDArray[np.bool_] = np.isnan(points.numbers).any(axis=0)
-    return gaps
+    return np.logical_or.reduce(np.isnan(points.numbers), axis=0)
 
 
 @cache

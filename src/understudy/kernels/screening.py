@@ -78,8 +78,8 @@ def halves(numbers: Singles, ranks: NDArray[np.int32]) -> tuple[Rows, Rows]:
     gain = np.concatenate(
         [_variance_gain(values[:, :a], left[:, :a]), _gini_gain(ranks[::step], left[:, a:])]
     )
-    best = int(np.argmax(gain))
-    if gain[best] <= 0:
+    best = int(np.argmax(gain)) if len(gain) else -1
+    if best < 0 or gain[best] <= 0:
         return np.arange(len(ranks) // 2), np.arange(len(ranks) // 2, len(ranks))
     column = numbers[:, best] if best < a else ranks[:, best - a]
     side = column < middle[best] if strict[best] else column <= middle[best]
