@@ -115,6 +115,19 @@ def test_columns_of_one_kind_only(small_parts, a, b):
     agree(train, query, 5)
 
 
+@pytest.mark.parametrize("a,b", [(0, 0), (2, 2)])
+def test_more_twins_than_a_leaf_holds(small_parts, a, b):
+    same = Points(np.zeros((60, a)), np.zeros((60, b), dtype=np.int32))
+    agree(same, same, 30, exclude_self=True)
+
+
+@pytest.mark.parametrize("grid", [None, 1])
+def test_colliding_hashes_merge_nothing_unequal(small_parts, monkeypatch, grid):
+    monkeypatch.setattr(neighbours, "MIX", np.uint64(0))
+    rng = np.random.default_rng(17)
+    agree(mixed(rng, 90, grid), mixed(rng, 30, grid), 2)
+
+
 def test_many_levels(small_parts):
     rng = np.random.default_rng(9)
     train, query = (mixed(rng, n, 2, 0.05, levels=(5000, 40, 2)) for n in (200, 40))

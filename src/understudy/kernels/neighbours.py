@@ -10,12 +10,12 @@ says which pairs may matter, and only those are measured, in float64 and from th
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from understudy.kernels.screening import Screen
 
@@ -23,9 +23,10 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 ROUNDS = (0.1, 0.3, 1.0)  # shares of the k-th squared distance that the rounds of a search reach
-PAIRS = 1 << 15  # candidate pairs measured at once
+PAIRS = 1 << 14  # candidate pairs measured at once
+MIX = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio (Knuth 1973, §6.4)
 LAST = np.iinfo(np.int64).max
-BLOCK = 512  # fewest queries worth a task
+BLOCK = 2048  # fewest queries worth a task
 BOUNDS = 1 << 23  # leaf bounds held by one task
 
 
@@ -128,7 +129,7 @@ def _distinct(points: Points, copies: int) -> tuple[Rows, Rows]:
     canonical = np.where(np.isnan(points.numbers), np.nan, points.numbers + 0.0)  # −0 is 0
     columns = [*canonical.T.copy().view(np.uint64), *points.codes.T.astype(np.uint64)]
     for column in columns:
-        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        key = (key ^ column) * MIX
         key ^= key >> np.uint64(29)
     order = np.argsort(key, kind="stable")
     fresh = np.ones(n, dtype=bool)
@@ -155,16 +156,25 @@ def _search_all(
     d, i = np.full((m, k), np.inf), np.full((m, k), -1, dtype=np.int64)
     if min(m, n, k) == 0:
         return d, i
-    gaps: NDArray[np.bool_] = np.isnan(train.numbers).any(axis=0)
-    gaps |= np.isnan(query.numbers).any(axis=0)
-    screen = Screen.fit(train.numbers, train.codes, gaps)
+    screen = Screen.fit(train.numbers, train.codes, _gaps(train) | _gaps(query))
     search = partial(_search, screen, train.take(screen.order), k)
     size = max(BLOCK, min(BOUNDS // len(screen.low), -(-m // 4)))
     blocks = [np.arange(s, min(s + size, m)) for s in range(0, m, size)]
-    with threadpool_limits(1, user_api="blas"):  # small products: more threads only wait
+    with _blas().limit(limits=1, user_api="blas"):  # small products: more threads only wait
         for block, found in zip(blocks, map_(search, map(query.take, blocks)), strict=True):
             d[block], i[block] = found
     return d, i
+
+
+def _gaps(points: Points) -> NDArray[np.bool_]:
+    """Number columns with missing values."""
+    return np.logical_or.reduce(np.isnan(points.numbers), axis=0)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Looking for the libraries takes longer than a small search."""
+    return ThreadpoolController()
 
 
 def _search(screen: Screen, train: Points, k: int, query: Points) -> tuple[Floats, Rows]:

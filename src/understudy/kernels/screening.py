@@ -29,7 +29,7 @@ Rows = NDArray[np.int64]
 
 LEAF = 256
 SAMPLE = 256  # rows looked at to choose a split
-LEVELS = 40  # kept levels over all code columns
+LEVELS = 64  # kept levels over all code columns
 STRIP = 16  # leaves treated at once, in the cache
 ROUNDOFF = 2.0**-24
 TINY = 1e-30  # more than underflow can take from a bound
@@ -78,8 +78,8 @@ def halves(numbers: Singles, ranks: NDArray[np.int32]) -> tuple[Rows, Rows]:
     gain = np.concatenate(
         [_variance_gain(values[:, :a], left[:, :a]), _gini_gain(ranks[::step], left[:, a:])]
     )
-    best = int(np.argmax(gain))
-    if gain[best] <= 0:
+    best = int(np.argmax(gain)) if len(gain) else -1
+    if best < 0 or gain[best] <= 0:
         return np.arange(len(ranks) // 2), np.arange(len(ranks) // 2, len(ranks))
     column = numbers[:, best] if best < a else ranks[:, best - a]
     side = column < middle[best] if strict[best] else column <= middle[best]
