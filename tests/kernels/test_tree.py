@@ -94,6 +94,7 @@ def test_depth_and_split_size_are_respected():
     codes = table(500, [50, 50])
     y = rng().normal(size=(500, 1))
     assert grow(codes, [50] * 2, [False] * 2, y, max_depth=3, rng=rng()).leaves <= 8
+    assert grow(codes, [50] * 2, [False] * 2, y, max_depth=0, rng=rng()).leaves == 1
     leaf = grow(codes, [50] * 2, [False] * 2, y, min_split=501, rng=rng()).apply(codes)
     assert leaf.max() == 0
 

@@ -32,3 +32,10 @@ def test_class_target_has_few_classes_and_keeps_the_frequent_apart(levels):
         own = merged[codes == level]
         assert (own == own[0]).all()
     assert len({int(merged[codes == level][0]) for level in frequent}) == len(frequent)
+
+
+def test_rare_levels_share_their_classes_evenly():
+    rows = np.bincount(class_target(np.arange(1000, dtype=np.int32), 1000, most=32))
+    assert len(rows) == 32
+    assert rows[:16].tolist() == [1] * 16
+    assert rows[16:].max() - rows[16:].min() <= 1
