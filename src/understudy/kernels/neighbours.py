@@ -168,7 +168,8 @@ def _search_all(
 
 def _gaps(points: Points) -> NDArray[np.bool_]:
     """Number columns with missing values."""
-    return np.logical_or.reduce(np.isnan(points.numbers), axis=0)
+    gaps: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(points.numbers), axis=0)
+    return gaps
 
 
 @cache

@@ -29,7 +29,7 @@ Rows = NDArray[np.int64]
 
 LEAF = 256
 SAMPLE = 256  # rows looked at to choose a split
-LEVELS = 64  # kept levels over all code columns
+LEVELS = 40  # kept levels over all code columns
 STRIP = 16  # leaves treated at once, in the cache
 ROUNDOFF = 2.0**-24
 TINY = 1e-30  # more than underflow can take from a bound
