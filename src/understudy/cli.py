@@ -45,7 +45,9 @@ _SHARED = {
     "out": click.option("--out", type=Path, required=True, metavar="DIR", help="Folder to write."),
     "plan": click.option("--plan", metavar="PLAN", help="A plan file, or a shipped plan's name."),
     "seed": click.option(
-        "--seed", type=click.IntRange(min=0), metavar="N",
+        "--seed",
+        type=click.IntRange(min=0),
+        metavar="N",
         help="Seed for trials (default: 128 secret bits). A short one blocks the release.",
     ),
     "holdout": click.option(
@@ -165,8 +167,10 @@ def _finish(outcome: Any, as_json: bool) -> None:
         click.echo(
             json.dumps(
                 {
-                    "released": outcome.released, "forced": outcome.forced,
-                    "folder": str(outcome.folder), "report": str(outcome.report),
+                    "released": outcome.released,
+                    "forced": outcome.forced,
+                    "folder": str(outcome.folder),
+                    "report": str(outcome.report),
                     "reasons": list(outcome.reasons),
                 },
                 ensure_ascii=False,
@@ -180,7 +184,9 @@ def _finish(outcome: Any, as_json: bool) -> None:
     else:
         for reason in outcome.reasons:
             click.echo(f"understudy: {reason}", err=True)
-        click.echo(f"Withheld: the tables are in {outcome.folder / 'private' / 'withheld'}", err=True)
+        click.echo(
+            f"Withheld: the tables are in {outcome.folder / 'private' / 'withheld'}", err=True
+        )
         click.echo(f"Report:   {outcome.report}", err=True)
     sys.exit(0 if outcome.released else GATE_FAILED)
 

@@ -120,7 +120,7 @@ def _replicates(release: Sequence[Block]) -> list[tuple[int, Block]]:
 
 
 def _keyed(judge: Judge, block: Block, rng: np.random.Generator, map_: Map) -> dict[Key, Estimate]:
-    return {(e.measure, e.target): e for e in judge.estimates(block, rng=rng, map_=map_)}
+    return {(e.measure, e.target): e for e in judge.calibration(block, rng=rng, map_=map_)}
 
 
 def _finding(

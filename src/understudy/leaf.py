@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evidence import Map, points
-from understudy.kernels.neighbours import nearest
+from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.resample import quantile
 from understudy.plans.plan import Plan
 from understudy.seeds import stream
@@ -22,9 +22,8 @@ from understudy.synth.sequence import Sequential, Visit
 from understudy.tables.encode import Block
 
 LEAVES = (5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 140, 200, 300, 400, 500, 700, 1000, 1400, 2000)
-_ROWS = 20_000  # rows of train that the search looks at; more add time and no decision
+_ROWS = 40_000  # rows of train that the search looks at, and rows that each trial draws
 _SPLITS = 8
-_QUERIES = 10_000
 _SHARE = 0.01  # largest excess of a share, as in the gates
 _TAIL = 0.05  # largest shortfall of a distance, relative
 
@@ -45,6 +44,16 @@ class Trial:
         return max(self.ims, self.share) <= _SHARE and max(self.dcr, self.nndr) <= _TAIL
 
 
+@dataclass(frozen=True, eq=False)
+class _Half:
+    """One half of train to learn from, the other as honest rows, and how close those come."""
+
+    inner: Block
+    train: Points
+    control: Points
+    base: NDArray[np.float64]
+
+
 def choose_leaf(
     plan: Plan, train: Block, drawn: Sequence[str], *, seed: int, map_: Map = map
 ) -> tuple[int, tuple[Trial, ...]]:
@@ -54,46 +63,46 @@ def choose_leaf(
     """
     if train.rows < 4 * LEAVES[0]:
         return LEAVES[0], ()
-    splits = _splits(train, seed)
-    candidates = [leaf for leaf in LEAVES if leaf <= max(splits[0][0].rows // 2, LEAVES[0])]
+    halves = _halves(train, drawn, seed, map_)
+    candidates = [leaf for leaf in LEAVES if leaf <= max(halves[0].inner.rows // 2, LEAVES[0])]
     trials: dict[int, Trial] = {}
     low, high = 0, len(candidates) - 1
     while low < high:
         middle = (low + high) // 2
         leaf = candidates[middle]
-        trials[leaf] = _try(plan, leaf, splits, drawn, seed, map_)
+        trials[leaf] = _try(plan, leaf, halves, drawn, seed, map_)
         low, high = (low, middle) if trials[leaf].holds else (middle + 1, high)
     return candidates[low], tuple(trials[leaf] for leaf in sorted(trials))
 
 
-def _splits(train: Block, seed: int) -> list[tuple[Block, Block]]:
-    """Halves of train; several pairs of them where train is small and one pair says little."""
+def _halves(train: Block, drawn: Sequence[str], seed: int, map_: Map) -> list[_Half]:
+    """Halves of train, each learnt from in turn; several pairs where one pair says little."""
     rows = min(train.rows, _ROWS)
-    count = int(np.clip(_ROWS // rows, 1, _SPLITS))
-    pairs = []
-    for number in range(count):
+    found = []
+    for number in range(int(np.clip(_ROWS // rows, 1, _SPLITS))):
         order = stream(seed, "leaf", "split", number).permutation(train.rows)[:rows]
-        pairs.append((train.take(order[: rows // 2]), train.take(order[rows // 2 :])))
-    return pairs
+        pair = train.take(order[: rows // 2]), train.take(order[rows // 2 :])
+        for inner, other in (pair, pair[::-1]):
+            one, two = points(inner, drawn), points(other, drawn)
+            base, _ = nearest(one, two, 5, map_=map_)
+            found.append(_Half(inner, one, two, base))
+    return found
 
 
 def _try(
-    plan: Plan,
-    leaf: int,
-    splits: Sequence[tuple[Block, Block]],
-    drawn: Sequence[str],
-    seed: int,
-    map_: Map,
+    plan: Plan, leaf: int, halves: Sequence[_Half], drawn: Sequence[str], seed: int, map_: Map
 ) -> Trial:
-    visits = plan.visits_for(splits[0][0].encoding, leaf=leaf)
+    """Average excess of one leaf size over the halves."""
+    visits = plan.visits_for(halves[0].inner.encoding, leaf=leaf)
     visits = tuple(visit for visit in visits if visit.model.name != "keep")
     known = {name for visit in visits for name in visit.columns}
-    visits = tuple(_without(visit, known) for visit in visits)
-    columns = [name for name in drawn if name in known]
-    found = [
-        _excess(visits, inner, other, columns, seed, number, map_)
-        for number, (inner, other) in enumerate(splits)
-    ]
+    sequence = Sequential(tuple(_without(visit, known) for visit in visits))
+    found = []
+    for number, half in enumerate(halves):
+        fitted = sequence.fit(half.inner, seed=seed, map_=map_)
+        rows = min(4 * half.inner.rows, max(half.inner.rows, _ROWS // len(halves)))
+        synthetic = fitted.sample(rows, seed=seed, replicate=-1 - number).block
+        found.append(_excess(half, points(synthetic, drawn), map_))
     return Trial(leaf, *(float(x) for x in np.mean(found, axis=0)))
 
 
@@ -101,35 +110,14 @@ def _without(visit: Visit, known: set[str]) -> Visit:
     return replace(visit, given=tuple(name for name in visit.given if name in known))
 
 
-def _excess(
-    visits: tuple[Visit, ...],
-    inner: Block,
-    other: Block,
-    columns: Sequence[str],
-    seed: int,
-    number: int,
-    map_: Map,
-) -> NDArray[np.float64]:
+def _excess(half: _Half, ours: Points, map_: Map) -> NDArray[np.float64]:
     """Excess of the synthetic half over the honest one: matches, nearer share, tails."""
-    fitted = Sequential(visits).fit(inner, seed=seed, map_=map_)
-    rows = max(inner.rows, min(_QUERIES, 4 * inner.rows))
-    synthetic = fitted.sample(rows, seed=seed, replicate=-1 - number).block
-    synthetic = synthetic.take(slice(0, _QUERIES))
-    train, control = points(inner, columns), points(other, columns)
-    ours = points(synthetic, columns)
-    near, _ = nearest(train, ours, 5, map_=map_)
-    base, _ = nearest(train, points(other.take(slice(0, _QUERIES)), columns), 5, map_=map_)
-    away, _ = nearest(control, ours, 1, map_=map_)
+    near, _ = nearest(half.train, ours, 5, map_=map_)
+    away, _ = nearest(half.control, ours, 1, map_=map_)
     closer = np.where(near[:, 0] < away[:, 0], 1.0, (near[:, 0] == away[:, 0]) / 2)
-    ims = float((near[:, 0] == 0).mean() - (base[:, 0] == 0).mean())
-    return np.array(
-        [
-            ims,
-            closer.mean() - 0.5,
-            _shortfall(near[:, 0], base[:, 0]),
-            _shortfall(*_ratios(near, base)),
-        ]
-    )
+    ims = float((near[:, 0] == 0).mean() - (half.base[:, 0] == 0).mean())
+    tail = _shortfall(near[:, 0], half.base[:, 0])
+    return np.array([ims, closer.mean() - 0.5, tail, _shortfall(*_ratios(near, half.base))])
 
 
 def _ratios(

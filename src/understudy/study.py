@@ -25,6 +25,7 @@ from understudy.plans.plan import Plan
 from understudy.profile import profile
 from understudy.results import Findings
 from understudy.seeds import stream
+from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
 from understudy.tables.prepare import prepare
@@ -95,7 +96,7 @@ def run(
     leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
-    rules = ()
+    rules = parse_rules(plan.rules, encoding, block, "rules")
     fitted = Sequential(visits, rules).fit(block, seed=seed, map_=map_)
     progress("sample")
     kept = any(visit.model.name == "keep" for visit in visits)

@@ -228,7 +228,8 @@ class Exact:
         if high is not None:
             last = (np.searchsorted(self.code, high, side="right") - 1).astype(np.int32)
         allowed = None if codes.allowed is None else codes.allowed[:, self.code]
-        return Restriction(first, last, allowed, codes.group)
+        gone = None if codes.missing is None else int(np.searchsorted(self.code, codes.missing))
+        return Restriction(first, last, allowed, codes.group, gone)
 
 
 def find_exact(train: Block, column: str) -> Exact:

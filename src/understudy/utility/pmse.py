@@ -14,6 +14,7 @@ from understudy.tables.encode import Block
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.int32]]
 _ROWS = 50_000
+_CALIBRATION = 4
 _MARGIN = 0.01  # in pMSE, whose largest value is c(1 − c)
 
 
@@ -65,14 +66,31 @@ class PmseJudge(Judge):
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
         """Five numbers against train and, where there is one, against the holdout."""
+        return self._all(release, self.settings.permutations, rng, map_)
+
+    def calibration(
+        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """The same with a null of four permutations: enough for a mark on a scale."""
+        return self._all(release, min(_CALIBRATION, self.settings.permutations), rng, map_)
+
+    def _all(
+        self, release: Block, permutations: int, rng: np.random.Generator, map_: Map
+    ) -> list[Estimate]:
         sampled = _thin(release, self.settings.rows, rng)
         found = []
         for target, block in self.against.items():
-            found += self._compare(target, block, sampled, rng, map_)
+            found += self._compare(target, block, sampled, permutations, rng, map_)
         return found
 
     def _compare(
-        self, target: str, block: Block, release: Block, rng: np.random.Generator, map_: Map
+        self,
+        target: str,
+        block: Block,
+        release: Block,
+        permutations: int,
+        rng: np.random.Generator,
+        map_: Map,
     ) -> list[Estimate]:
         columns = self.evidence.drawn
         both = (*_arrays(block, columns), *_arrays(release, columns))
@@ -80,9 +98,7 @@ class PmseJudge(Judge):
             block.encoding[name].width for name in columns if not block.encoding[name].is_numeric
         ]
         logit = propensity.logit(*both, levels)
-        cart = propensity.cart(
-            *both, levels, permutations=self.settings.permutations, rng=rng, map_=map_
-        )
+        cart = propensity.cart(*both, levels, permutations=permutations, rng=rng, map_=map_)
         rows = f"{block.rows} real and {release.rows} synthetic rows"
         return [
             *self._pair("pmse.logit", target, logit, rows),
