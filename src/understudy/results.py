@@ -78,7 +78,7 @@ class Estimate:
             'holds'
         """
         low, high = self.gap()
-        if not (math.isfinite(low) and math.isfinite(high)):
+        if not all(map(math.isfinite, (low, high, self.margin))):
             return Verdict.NOT_MEASURED
         if self.better is Better.HIGHER:
             adverse, favourable = low, high

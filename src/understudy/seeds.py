@@ -7,6 +7,7 @@ results depend neither on the number of workers nor on what else was drawn befor
 from __future__ import annotations
 
 import hashlib
+import operator
 import secrets
 
 import numpy as np
@@ -36,6 +37,13 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
         >>> a == b
         np.True_
     """
-    name = "/".join(f"{type(part).__name__}:{part}" for part in path)
+    name = "/".join(_part(part) for part in path)
     digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "little")))
+
+
+def _part(part: str | int) -> str:
+    # 1 and "1" are two names, 1 and NumPy's 1 are one; a slash inside a name divides nothing.
+    if isinstance(part, str):
+        return "str:" + part.replace("\\", "\\\\").replace("/", "\\/")
+    return f"int:{operator.index(part)}"

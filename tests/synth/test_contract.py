@@ -4,12 +4,14 @@ To make a suite like this for another kind of plug: parametrise one fixture over
 table, derive the cases from what the class declares about itself, and state each promise once.
 """
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from understudy.errors import InputError
+from understudy.errors import InputError, PlanError
 from understudy.seeds import stream
 from understudy.synth import MODELS
 from understudy.synth.base import Restriction
@@ -22,17 +24,27 @@ LEVELS = ("sex", "grade")
 ODD = {"numbers": ("constant", "gone", "huge"), "levels": ("same", "empty")}
 
 
+def variants():
+    """Every model with its default settings, and with each on/off setting the other way round."""
+    for name, model in sorted(MODELS.items()):
+        yield name, model()
+        for field in fields(model):
+            if isinstance(field.default, bool):
+                value = not field.default
+                yield f"{name}({field.name}={value})", replace(model(), **{field.name: value})
+
+
 def cases(odd=False):
     """Model, drawn columns and given columns: jointly if it can, else one column at a time."""
-    for name, model in sorted(MODELS.items()):
+    for name, model in variants():
         plain = {"numbers": NUMBERS, "levels": LEVELS}
         pools = [(ODD if odd else plain)[kind] for kind in model.kinds]
         if model.many and not odd:
-            yield pytest.param(model(), sum(pools, ()), (), id=name)
+            yield pytest.param(model, sum(pools, ()), (), id=name)
         for column in sum(pools, ()):
             rest = tuple(c for c in (*LEVELS, *NUMBERS) if c != column)
             if odd or not model.many:
-                yield pytest.param(model(), (column,), rest, id=f"{name}-{column}")
+                yield pytest.param(model, (column,), rest, id=f"{name}-{column}")
 
 
 PLAIN, STRANGE = list(cases()), list(cases(odd=True))
@@ -111,7 +123,7 @@ def test_input_is_not_touched(make, seed, model, columns, given):
     assert make.same(block, before)
     learnt = {key: array.copy() for key, array in fit.arrays().items()}
     drawn(model, fit, block.select(given), seed, replicate=2)
-    assert all(np.array_equal(learnt[key], array) for key, array in fit.arrays().items())
+    np.testing.assert_equal(fit.arrays(), learnt)
 
 
 @everywhere
@@ -238,6 +250,17 @@ def test_arrays_are_saved_without_pickle(make, seed, tmp_path, model, columns, g
             np.testing.assert_array_equal(back[key], array)
 
 
+@everywhere
+def test_survives_the_way_to_another_process(make, seed, model, columns, given):
+    block = make.encoded(make.mixed())
+    fit = fitted(model, block, columns, given, seed)
+    one = drawn(model, fit, block.select(given), seed)
+    fit.swap(3, block.take(slice(0, 5)), [one])
+    back = pickle.loads(pickle.dumps(fit))
+    assert make.same(drawn(model, back, block.select(given), seed), one)
+    assert back.log_prob(one) == fit.log_prob(one)
+
+
 def limits(encoding, name, rows):
     """Each restriction that a rule can make, for one column."""
     half = np.full(rows, encoding[name].size // 2, dtype=np.int32)
@@ -314,12 +337,13 @@ each_model = pytest.mark.parametrize(
 def test_pool_gives_the_same_fit(make, seed, model):
     table = make.mixed()
     block = make.encoded(table)
+    pickle.dumps(whole(model))
     serial = whole(model).fit(block, seed=seed)
     with ThreadPoolExecutor(3) as pool:
         pooled = whole(model).fit(block, seed=seed, map_=pool.map)
     one, two = serial.arrays(), pooled.arrays()
     assert list(one) == list(two)
-    assert all(np.array_equal(one[key], two[key]) for key in one)
+    np.testing.assert_equal(one, two)
     draws = [fit.sample(block.rows, seed=seed, replicate=1).block for fit in (serial, pooled)]
     assert make.same(*draws)
 
@@ -347,12 +371,17 @@ def test_sequence_is_a_density_too(make, seed, model):
 
 
 def test_settings_are_checked_by_name():
-    from understudy.errors import PlanError
-
     for model in MODELS.values():
         with pytest.raises(PlanError, match=r"visits\[0\]\.no_such_key"):
             model.from_settings("visits[0]", {"no_such_key": 1})
         assert model.from_settings("visits[0]", {}) == model()
+        for field in fields(model):
+            if isinstance(field.default, bool):
+                with pytest.raises(PlanError, match="true or false"):
+                    model.from_settings("visits[0]", {field.name: "no"})
+            elif isinstance(field.default, int):
+                with pytest.raises(PlanError, match=rf"visits\[0\]\.{field.name}"):
+                    model.from_settings("visits[0]", {field.name: field.default + 0.5})
 
 
 def test_encoding_is_the_one_of_train(make, seed):

@@ -8,9 +8,11 @@ which it needs given, and ignores the others.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Generic, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from understudy.errors import PlanError
 from understudy.tables.encode import Block
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +102,14 @@ class Model(ABC):
     def from_settings(cls, where: str, settings: Mapping[str, Any]) -> Self:
         """Build from a plan's settings, naming the key that is wrong."""
         known = {field.name for field in fields(cls)}
-        for key in settings:
+        plain = cls()
+        for key, value in settings.items():
             if key not in known:
                 expected = f"one of {', '.join(sorted(known))}" if known else "no settings"
-                raise PlanError(f"{where}.{key}", settings[key], f"{expected} (model {cls.name})")
-        model = replace(cls(), **settings)
+                raise PlanError(f"{where}.{key}", value, f"{expected} (model {cls.name})")
+            if isinstance(getattr(plain, key), bool) and not isinstance(value, bool):
+                raise PlanError(f"{where}.{key}", value, "true or false")
+        model = replace(plain, **settings)
         model.check(where)
         return model
 
@@ -148,6 +154,27 @@ class Fitted(ABC):
         """All that was learnt, as plain arrays (saved without pickle)."""
 
 
+class Recall(Generic[T]):
+    """What a fitted model worked out from a replicate, kept while the replicate lives.
+
+    Asking every record of train "what if?" visits each replicate once per record; its tallies are
+    the same each time. Nothing of this is saved or sent to another process.
+    """
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Block, T] = WeakKeyDictionary()
+
+    def __call__(self, replicate: Block, compute: Callable[[Block], T]) -> T:
+        """The result for this replicate, computed at most once."""
+        known = self._known.get(replicate)
+        if known is None:
+            known = self._known[replicate] = compute(replicate)
+        return known
+
+    def __reduce__(self) -> tuple[type[Recall[T]], tuple[()]]:
+        return type(self), ()
+
+
 def require_range(
     where: str, value: float, low: float, high: float = np.inf, *, whole: bool = False
 ) -> None:
@@ -156,8 +183,9 @@ def require_range(
     Example:
         >>> require_range("visits[0].min_leaf", 5, 1, whole=True)
     """
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    good = good and low <= value <= high and (not whole or float(value).is_integer())
+    # 5.0 is no whole number: scikit-learn and NumPy read it as a share, or refuse it, much later.
+    good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    good = good and low <= value <= high
     if not good:
         kind = "a whole number" if whole else "a number"
         limit = f"at least {low}" if np.isinf(high) else f"from {low} to {high}"

@@ -10,7 +10,7 @@ says about a lone donor is then counted in full.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from understudy.kernels import leaves
 from understudy.kernels.tree import Tree, class_target, grow
-from understudy.synth.base import NOWHERE, Fitted, Floats, Model, Restriction, Within, require_range
+from understudy.synth.base import (
+    NOWHERE,
+    Fitted,
+    Floats,
+    Model,
+    Recall,
+    Restriction,
+    Within,
+    require_range,
+)
 from understudy.tables.encode import Block, ColumnEncoding
 
 _FEW_VALUES = 12  # numbers with no more cells than this are split as classes
@@ -97,6 +106,7 @@ class FittedCart(Fitted):
         train_leaf: leaf of each row of train.
         train_place: place of each row of train: its code, or its exact value's.
         exact: train's distinct values where they are handed out as they are.
+        recall: tallies of the replicates that were asked about.
     """
 
     settings: Cart
@@ -107,6 +117,7 @@ class FittedCart(Fitted):
     train_leaf: NDArray[np.int32]
     train_place: NDArray[np.int32]
     exact: Exact | None
+    recall: Recall[leaves.Tally] = field(default_factory=Recall, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -184,8 +195,8 @@ class FittedCart(Fitted):
         bootstrap = self.settings.bootstrap
         return np.stack(
             [
-                leaves.swap(self.donors, self._drawn(rep), old, leaf, place, bootstrap=bootstrap)
-                for rep in replicates
+                leaves.swap(self.donors, drawn, old, leaf, place, bootstrap=bootstrap)
+                for drawn in (self.recall(rep, self._drawn) for rep in replicates)
             ]
         )
 

@@ -79,5 +79,6 @@ class FittedKeep(Fitted):
         return np.tile(np.where(same, 0.0, -np.inf), (len(replicates), 1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The kept codes."""
-        return {f"kept.{name}": codes for name, codes in self.kept.codes.items()}
+        """The kept columns: values of numbers, codes of all."""
+        codes = {f"kept.{name}": codes for name, codes in self.kept.codes.items()}
+        return codes | {f"kept.{name}.value": values for name, values in self.kept.values.items()}

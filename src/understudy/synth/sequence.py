@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from understudy.seeds import stream
 from understudy.synth.base import Fitted, Floats, Model, Restriction
 from understudy.synth.rules import Rule, combine
 from understudy.synth.strata import FittedStrata
-from understudy.tables.encode import Block, stack
+from understudy.tables.encode import Block, Encoding, stack
 
 Map = Callable[..., Iterable[Any]]
 _ROUNDS = 100
@@ -57,17 +58,19 @@ class Sequential:
 
         Each visit has a stream of its own, named after its columns.
         """
-
-        def one(visit: Visit) -> Fitted:
-            rng = stream(seed, "fit", visit.key)
-            if visit.strata is not None:
-                return FittedStrata.fit(visit, train, rng=rng)
-            return visit.model.fit(train, visit.columns, visit.given, rng=rng)
-
         # Dear visits first, so that two workers end together; results come back in plan order.
         order = sorted(range(len(self.visits)), key=lambda i: -len(self.visits[i].given))
+        one = partial(_fit_visit, train, seed)
         fitted = dict(zip(order, map_(one, [self.visits[i] for i in order]), strict=True))
         return FittedSequence(self, tuple(fitted[i] for i in range(len(order))), train.encoding)
+
+
+def _fit_visit(train: Block, seed: int, visit: Visit) -> Fitted:
+    # At module level, so that a pool of processes can be handed it.
+    rng = stream(seed, "fit", visit.key)
+    if visit.strata is not None:
+        return FittedStrata.fit(visit, train, rng=rng)
+    return visit.model.fit(train, visit.columns, visit.given, rng=rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +87,7 @@ class FittedSequence:
 
     settings: Sequential
     fitted: tuple[Fitted, ...]
-    encoding: Any
+    encoding: Encoding
 
     def sample(self, rows: int, *, seed: int, replicate: int) -> Drawn:
         """Draw one replicate of ``rows`` rows.
@@ -141,7 +144,7 @@ class FittedSequence:
 
     def log_density(self, rows: Block) -> Floats:
         """Sum of the visits' log densities, per row."""
-        return np.sum([fitted.log_density(rows) for fitted in self.fitted], axis=0)
+        return sum((fit.log_density(rows) for fit in self.fitted), np.zeros(rows.rows))
 
     def log_prob(self, replicate: Block) -> float:
         """Sum of the visits' log probabilities."""
@@ -149,7 +152,8 @@ class FittedSequence:
 
     def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
         """Sum of the visits' changes (replicates × candidates)."""
-        return np.sum([f.swap(record, candidates, replicates) for f in self.fitted], axis=0)
+        nothing = np.zeros((len(replicates), candidates.rows))
+        return sum((f.swap(record, candidates, replicates) for f in self.fitted), nothing)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays of all visits, by visit and name."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.synth.base import NOWHERE, Fitted, Floats, Within
+from understudy.synth.base import NOWHERE, Fitted, Floats, Recall, Within
 from understudy.tables.encode import Block, Encoding
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class FittedStrata(Fitted):
     models: dict[int, Fitted]
     stratum: NDArray[np.int32]
     largest: int
+    recall: Recall[dict[int, Block]] = field(default_factory=Recall, repr=False)
 
     @classmethod
     def fit(cls, visit: Visit, train: Block, *, rng: np.random.Generator) -> FittedStrata:
@@ -53,6 +54,9 @@ class FittedStrata(Fitted):
         known = np.isin(codes, list(self.models))
         effective = np.where(known, codes, self.largest)
         return {code: np.flatnonzero(effective == code) for code in self.models}
+
+    def _cut(self, rows: Block) -> dict[int, Block]:
+        return {code: rows.take(part) for code, part in self._parts(rows).items()}
 
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw each stratum from its own model."""
@@ -90,7 +94,7 @@ class FittedStrata(Fitted):
         mine = int(self.stratum[record])
         inside = np.flatnonzero(self.stratum == mine)
         position = int(np.searchsorted(inside, record))
-        own = [rep.take(self._parts(rep)[mine]) for rep in replicates]
+        own = [self.recall(rep, self._cut)[mine] for rep in replicates]
         result = self.models[mine].swap(position, candidates, own)
         return np.where(candidates.codes[self.by] == mine, result, np.nan)
 

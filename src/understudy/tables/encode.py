@@ -227,10 +227,18 @@ def _fit_column(table: Table, column: Column, cells: int, shared: int) -> Column
 def _levels(array: pa.ChunkedArray, column: Column) -> tuple[str, ...]:
     counts = pc.value_counts(pc.drop_null(array))
     pairs = [(item["values"].as_py(), item["counts"].as_py()) for item in counts]
-    if column.kind is Kind.ORDINAL and column.levels is not None:
-        declared = list(column.levels)
-        return tuple(declared + sorted(value for value, _ in pairs if value not in declared))
+    if column.kind is Kind.ORDINAL:
+        declared = list(column.levels or ())
+        return tuple(declared + _in_order([value for value, _ in pairs if value not in declared]))
     return tuple(value for value, _ in sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+
+def _in_order(levels: list[str]) -> list[str]:
+    """Numbers by size, else by alphabet."""
+    try:
+        return sorted(levels, key=lambda level: (float(level), level))
+    except ValueError:
+        return sorted(levels)
 
 
 def _level_codes(array: pa.ChunkedArray, encoding: ColumnEncoding) -> Codes:

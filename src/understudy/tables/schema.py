@@ -48,7 +48,8 @@ class Column:
         name: the column's name, as in the input.
         kind: what the values are.
         role: what the column is for.
-        levels: declared order of an ordinal column's levels (or None: as found).
+        levels: declared order of an ordinal column's levels (or None: numbers by size, words by
+            alphabet).
         missing: words that mean "missing" beside the empty cell.
         decimals: digits after the decimal mark (0 for whole numbers, None for full precision).
         fixed: every number is written with exactly ``decimals`` digits, trailing zeros included.
