@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.plans.plan import Plan
+from understudy.synth.propose import in_line
 from understudy.tables.detect import plain
 from understudy.tables.encode import Block
 from understudy.tables.schema import Kind, Role
@@ -101,8 +101,8 @@ def warnings_about(table: Table, block: Block, columns: Sequence[Known]) -> Iter
         # Reading has said it already where a column has no values.
         if not any(f"'{facts.name}' has no values" in note for note in table.notes):
             yield from _about(table, facts)
-    for one, other in _twins(block):
-        yield f"{one} and {other} say nearly the same: keep one of them, or make a rule"
+    for group in _twins(block):
+        yield f"{', '.join(group)} say nearly the same: one of them would do"
 
 
 def _about(table: Table, facts: Known) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _about(table: Table, facts: Known) -> Iterator[str]:
     elif facts.missing > 0.9:
         yield f"{facts.name} is missing in {facts.missing:.0%} of the rows"
     if facts.kind is Kind.TEXT:
-        yield f"{facts.name} is free text, which may name people: it is dropped"
+        yield f"{facts.name} is text that differs by row and may name people: it is dropped"
     elif facts.role is Role.IDENTIFIER:
         yield f"{facts.name} looks like a direct identifier: it is never synthesised"
     elif facts.kind in (Kind.CATEGORY, Kind.ORDINAL) and facts.distinct > 1:
@@ -138,22 +138,22 @@ def _rare(table: Table, facts: Known) -> Iterator[str]:
         )
 
 
-def _twins(block: Block) -> list[tuple[str, str]]:
-    """Pairs of columns that determine one another, judged on 2,000 rows."""
+def _twins(block: Block) -> list[list[str]]:
+    """Groups of columns that determine one another, judged on 2,000 rows."""
     spots = np.unique(np.linspace(0, max(block.rows - 1, 0), min(block.rows, 2000)).astype(int))
     fine = {name: _fine(block, name)[spots] for name in block.names[:_PAIRS]}
     coded = {name: np.unique(values, return_inverse=True) for name, values in fine.items()}
-    codes = {n: (index.astype(np.int64), len(seen)) for n, (seen, index) in coded.items()}
-    pairs = []
-    for one, other in combinations(codes, 2):
-        if min(codes[one][1], codes[other][1]) < 2:
-            continue
-        both = one in block.values and other in block.values
-        if (both and _in_line(block.values[one][spots], block.values[other][spots])) or _one_to_one(
-            *codes[one], *codes[other]
-        ):
-            pairs.append((one, other))
-    return pairs[:_LISTED]
+    codes = {n: (i.astype(np.int64), len(seen)) for n, (seen, i) in coded.items() if len(seen) > 1}
+    groups: list[list[str]] = []
+    for name in codes:
+        for group in groups:
+            numbers = [block.values[n][spots] for n in (group[0], name) if n in block.values]
+            if _one_to_one(*codes[group[0]], *codes[name]) or in_line(numbers):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return [group for group in groups if len(group) > 1][:_LISTED]
 
 
 def _one_to_one(a: Ints, many: int, b: Ints, most: int) -> bool:
@@ -162,15 +162,6 @@ def _one_to_one(a: Ints, many: int, b: Ints, most: int) -> bool:
     if abs(many - most) > 0.05 * larger or larger > 0.5 * len(a):
         return False
     return len(np.unique(a * most + b)) <= 1.02 * larger
-
-
-def _in_line(a: Floats, b: Floats) -> bool:
-    """Numbers on one line, nearly."""
-    there = ~np.isnan(a) & ~np.isnan(b)
-    a, b = a[there], b[there]
-    if len(a) < 20 or a.std() == 0 or b.std() == 0:
-        return False
-    return bool(abs(np.corrcoef(a, b)[0, 1]) > 0.9999)
 
 
 def _fine(block: Block, name: str) -> Floats:

@@ -100,11 +100,36 @@ def _orders(sample: Block, rows: Block) -> Iterator[tuple[Raw, str]]:
 
 def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
     """The order is worth a rule: scales are similar, and unrelated columns would break it."""
+    largest = max(np.abs(a).max(), np.abs(b).max(), 1e-300)
+    a, b = a / largest, b / largest
     spread = sorted((a.std(), b.std()))
-    if spread[0] == 0 or spread[1] > 10 * spread[0] or np.array_equal(a, b):
+    if spread[0] == 0 or spread[1] > 10 * spread[0] or in_line([a, b]):
         return False
     above = np.searchsorted(np.sort(b), a, side="left")  # values of b below each of a
     return bool(above.mean() / len(b) >= _CHANCE)
+
+
+def in_line(numbers: Sequence[NDArray[np.float64]]) -> bool:
+    """Tell whether two columns of numbers lie on one line, nearly: one of them would do.
+
+    Example:
+        >>> in_line([np.arange(50.0), 3 - 2 * np.arange(50.0)])
+        True
+    """
+    if len(numbers) != 2:
+        return False
+    there = ~np.isnan(numbers[0]) & ~np.isnan(numbers[1])
+    a, b = (_unit(values[there]) for values in numbers)
+    if len(a) < _FEWEST or min(a.std(), b.std()) < 1e-6:
+        return False
+    return bool(abs(np.corrcoef(a, b)[0, 1]) > 0.9999)
+
+
+def _unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    # From 0 to 1, halved first: the range of numbers near 1e308 does not fit a float.
+    halves = values / 2
+    spread = float(np.ptp(halves)) if len(halves) else 0.0
+    return (halves - halves.min()) / spread if spread > 0 else np.zeros(len(halves))
 
 
 def _sums(sample: Block, rows: Block) -> Iterator[tuple[Raw, str]]:
@@ -230,10 +255,14 @@ def _threshold(
     atom = (cells.low[cells.first[:-1]] == cells.high[cells.first[1:] - 1]) & (all_ >= _SHARED)
     value = cells.low[cells.first[:-1]]
     if used[0] < first and atom[first] and all_[used[used < first]].sum() >= _SHARED:
-        return {"below": float(value[first])}
+        return {"below": _short(value[first])}
     if used[-1] > last and atom[last] and all_[used[used > last]].sum() >= _SHARED:
-        return {"above": float(value[last])}
+        return {"above": _short(value[last])}
     return None
+
+
+def _short(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else float(value)
 
 
 def _plain(stored: Any) -> bool:
