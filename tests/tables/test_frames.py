@@ -61,6 +61,9 @@ def test_a_table_is_taken_as_it_is(tmp_path):
     changed = read(table, schema_changes={"x": {"role": "quasi"}})
     assert changed.schema["y"] == table.schema["y"]
     assert changed.schema["x"].fixed
+    frame = read(pa.table({"x": ["1", "NA", "3"], "y": [1, 2, 1]}))
+    changed = read(frame, schema_changes={"x": {"kind": "number"}}, missing=["NA"])
+    assert changed.column("x").to_pylist() == [1, None, 3]
 
 
 def test_categories_and_their_order():

@@ -147,4 +147,4 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _has_blank_lines(data: bytes, newline: str) -> bool:
     end = newline.encode()
-    return end + end in data and b'"' not in data
+    return b'"' not in data and end + end in data

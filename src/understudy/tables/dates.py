@@ -170,12 +170,14 @@ def default_format(stored: pa.DataType) -> str:
 
 def share_of_dates(values: pa.ChunkedArray, rows: int = 1000, *, same: bool = True) -> float:
     """Share of the first cells that look like dates: all in the ``same`` format, or in any."""
-    cells = pc.drop_null(values).slice(0, rows).to_pylist()
-    found = [candidates(cell) for cell in cells]
+    cells = Counter(pc.drop_null(values).slice(0, rows).to_pylist())
+    found = [(candidates(cell), count) for cell, count in cells.items()]
     if not same:
-        return sum(map(bool, found)) / max(len(cells), 1)
-    counts = Counter(form for formats in found for form in formats)
-    return max(counts.values(), default=0) / max(len(cells), 1)
+        return sum(count for forms, count in found if forms) / max(cells.total(), 1)
+    counts: Counter[str] = Counter()
+    for forms, count in found:
+        counts.update(dict.fromkeys(forms, count))
+    return max(counts.values(), default=0) / max(cells.total(), 1)
 
 
 def read_as(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray | None:

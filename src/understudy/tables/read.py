@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import feather, parquet
 
 from understudy.errors import TableError
-from understudy.tables.columns import Read, mark_of, read_column, typed_column
+from understudy.tables.columns import Read, mark_of, read_column, typed_column, without_words
 from understudy.tables.csvfile import read_csv
 from understudy.tables.detect import locations, suggested_weights
 from understudy.tables.schema import Column, Kind, Layout, Role, Schema
@@ -43,7 +43,7 @@ def read(
     """
     if isinstance(source, Table):  # read before: nothing to find out
         changes = _with_missing(source.names, schema_changes or {}, missing or ())
-        return source.with_schema(source.schema.update(changes)) if changes else source
+        return _reread(source, changes) if changes else source
     data, layout, notes = _load(source)
     if data.num_columns == 0:
         raise TableError("the table has no columns")
@@ -51,6 +51,14 @@ def read(
         raise TableError(f"the table has {data.num_rows} row(s): at least 2 are needed")
     changes = _with_missing(data.column_names, schema_changes or {}, missing or ())
     return _build(data, layout, notes, changes)
+
+
+def _reread(table: Table, changes: Changes) -> Table:
+    """A table read before, under another plan."""
+    schema = table.schema.update(changes)
+    arrays = [without_words(table.column(c.name), c.missing) for c in schema]
+    data = pa.table(arrays, names=list(table.names))
+    return replace(table, data=data).with_schema(schema)
 
 
 def _load(source: Any) -> tuple[pa.Table, Layout, list[str]]:
