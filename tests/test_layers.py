@@ -14,8 +14,9 @@ LAYERS = (
     ("kernels",),
     ("evidence",),
     ("synth", "protect", "risk", "utility"),
-    ("plans", "study", "tune", "execute", "inspect", "combine"),
-    ("report",),
+    ("plans", "study", "tune", "execute", "inspect", "combine", "note"),
+    ("report", "folder"),
+    ("api",),
     ("cli", "studio"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from understudy import study as walk
 from understudy.evidence import Map
 from understudy.folder import Outcome, check_target, save, save_assessment
-from understudy.judge import Progress, silent
+from understudy.study.judge import Progress, silent
 from understudy.plans.plan import Plan
 from understudy.report import page
 from understudy.seeds import fresh_seed

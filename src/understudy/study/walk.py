@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from understudy import __version__
 from understudy.errors import InputError, TableError
 from understudy.evidence import Evidence, Map
-from understudy.judge import MEASURES, Gating, Progress, judge_all, silent
-from understudy.leaf import Trial, choose_leaf
-from understudy.ledger import ledger
+from understudy.study.judge import MEASURES, Gating, Progress, judge_all, silent
+from understudy.study.leaf import Trial, choose_leaf
+from understudy.study.ledger import ledger
 from understudy.plans.plan import Plan
-from understudy.profile import profile
+from understudy.study.profile import profile
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.synth.rule_kinds import parse_rules
