@@ -7,7 +7,7 @@ import pytest
 
 from understudy.inspect import inspect
 from understudy.plans.plan import Plan
-from understudy.proposals import likely_quasi
+from understudy.plans.proposals import likely_quasi
 from understudy.synth.rule_kinds import parse_rules
 from understudy.tables.encode import fit_encoding
 from understudy.tables.outbreak import outbreak
