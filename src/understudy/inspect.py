@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from understudy.plans import toml
 from understudy.plans.plan import Plan
-from understudy.proposals import likely_quasi, warnings_about
+from understudy.plans.proposals import likely_quasi, warnings_about
 from understudy.synth.propose import Candidate, propose
 from understudy.tables.detect import suggested_weights, suspected_identifiers
 from understudy.tables.encode import Encoding, fit_encoding

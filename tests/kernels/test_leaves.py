@@ -182,6 +182,28 @@ def test_limits_keep_the_shares_of_what_is_allowed():
     np.testing.assert_allclose(share, [0, 3 / 6, 2 / 6, 1 / 6], atol=5 * 0.5 / np.sqrt(n))
 
 
+def test_bounds_leave_missing_alone():
+    """Missing (cell 3) is drawn as often as without bounds; the rest by the leaf's own shares."""
+    donors = tally(i32([0] * 10), i32([0] * 4 + [1] * 2 + [2] * 2 + [3] * 2), 1, 5)
+    n = 90_000
+    leaf, high = np.zeros(n, np.int32), np.ones(n, dtype=np.int32)
+    found = draw_within(donors, leaf, rng(9), bootstrap=False, high=high, missing=3)
+    share = np.bincount(found, minlength=5) / n
+    # Five SDs of at most 0.0017: false alarm below 3e-6.
+    want = [0.8 * 4 / 6, 0.8 * 2 / 6, 0, 0.2, 0]
+    np.testing.assert_allclose(share, want, atol=5 * 0.5 / np.sqrt(n))
+
+
+def test_missing_is_drawn_where_only_that_or_not_that_is_allowed():
+    donors = tally(i32([0] * 10), i32([0] * 4 + [1] * 2 + [2] * 2 + [3] * 2), 1, 5)
+    allowed = np.array([[False, False, False, True, False], [True, True, True, False, False]])
+    group = np.arange(400) % 2
+    leaf = np.zeros(400, np.int32)
+    found = draw_within(donors, leaf, rng(9), allowed=allowed, group=group, missing=3)
+    assert (found[group == 0] == 3).all()
+    assert (found[group == 1] < 3).all()
+
+
 def test_no_limit_is_the_plain_draw():
     donors = counted([(0, 1), (0, 2), (1, 4)])
     leaf = i32([0, 1] * 20)

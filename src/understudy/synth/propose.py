@@ -270,10 +270,14 @@ def _plain(stored: Any) -> bool:
 
 
 def _reduced(found: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Without the orders and hierarchies that follow from others (a ≤ b ≤ c)."""
+    """Without the orders and hierarchies that follow from others (a ≤ b ≤ c, a ≤ a + b)."""
     edges = {_edge(item.rule) for item in found}
+    sums = [item.rule for item in found if item.rule["kind"] == "sum"]
+    parts = {("order", part, rule["total"]) for rule in sums for part in rule["parts"]}
     for item in found:
         kind, small, large = _edge(item.rule)
+        if (kind, small, large) in parts:
+            continue
         middles = {b for k, a, b in edges if k == kind and a == small and b != large}
         implied = any((kind, middle, large) in edges for middle in middles)
         if item.rule["kind"] not in ("order", "within") or not implied:

@@ -145,10 +145,10 @@ def _twins(block: Block) -> list[list[str]]:
     coded = {name: np.unique(values, return_inverse=True) for name, values in fine.items()}
     codes = {n: (i.astype(np.int64), len(seen)) for n, (seen, i) in coded.items() if len(seen) > 1}
     groups: list[list[str]] = []
-    for name in codes:
+    for name, (index, size) in codes.items():
         for group in groups:
             numbers = [block.values[n][spots] for n in (group[0], name) if n in block.values]
-            if _one_to_one(*codes[group[0]], *codes[name]) or in_line(numbers):
+            if _one_to_one(*codes[group[0]], index, size) or in_line(numbers):
                 group.append(name)
                 break
         else:
