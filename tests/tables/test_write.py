@@ -95,6 +95,8 @@ def test_any_normal_file_comes_back_byte_for_byte(tmp_path_factory, text):
         "x,y\r\n31.01.2020 07:56,a\r\n01.02.2020 00:00,b",
         "x,y\n2020-01-31T07:56:01.250,a\n2020-02-01T00:00:00.000,b\n",
         "x\na\n\nb\n",
+        "x,y\n1.0,a\n35184372088832.37,a\n",
+        "x\ty\n\t\n\t\n",
         'x,y\n"two\r\nlines",1\nb,2\n',
         "when,y\n07:56:10,1\n,2\n",
     ],

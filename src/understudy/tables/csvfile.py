@@ -11,7 +11,7 @@ import pyarrow.csv as pc_csv
 
 from understudy.errors import TableError
 from understudy.tables.schema import Layout
-from understudy.tables.sniff import Dialect, decode, is_blank, sniff
+from understudy.tables.sniff import SAMPLE, Dialect, decode, sniff
 
 _BLOCK = 16 * 1024 * 1024
 
@@ -31,7 +31,7 @@ def read_csv(raw: bytes) -> tuple[pa.Table, Layout, list[str]]:
     dialect = sniff(text.data)
     names, notes = _names(dialect.header)
     body = text.data[dialect.start :]
-    if is_blank(body):
+    if not body[:SAMPLE].strip(b"\r\n") and not body.strip(b"\r\n"):
         raise TableError("the file has a line of column names and no rows below it")
     table = _parse(body, names, dialect, text.data)
     notes = [*dialect.notes, *notes]

@@ -198,7 +198,7 @@ def _shortest(values: pa.ChunkedArray, decimals: int | None, point_zero: bool) -
     numbers = values.to_numpy()
     if decimals is not None:
         with np.errstate(invalid="ignore", over="ignore"):
-            exact = np.abs(numbers) * 10.0**decimals < 2.0**53
+            exact = np.abs(numbers) * 10.0**decimals < 2.0**50  # the product rounds by 1/16
             numbers = np.where(exact, np.round(numbers, decimals), numbers)
     absent = pc.is_null(values).combine_chunks().to_numpy(zero_copy_only=False)
     text = pc.cast(pa.array(numbers, mask=absent), pa.string())

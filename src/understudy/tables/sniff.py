@@ -89,7 +89,7 @@ def sniff(data: bytes) -> Dialect:
         >>> sniff(b"a;b\n1;2,5\n").delimiter
         ';'
     """
-    if is_blank(data):
+    if not data[:SAMPLE].strip() and not data.strip():
         raise TableError("the file is empty: it needs a line of column names and rows below it")
     newline, notes = _newline(data)
     sample = _sample(data)
@@ -113,11 +113,6 @@ def sniff(data: bytes) -> Dialect:
         quotes,
         tuple(notes),
     )
-
-
-def is_blank(data: bytes) -> bool:
-    """Only spaces and line ends."""
-    return not data[:SAMPLE].strip() and not data.strip()
 
 
 def _no_nul(raw: bytes) -> None:
