@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from understudy import study as walk
 from understudy.evidence import Map
-from understudy.folder import Outcome, check_target, save, save_assessment
+from understudy.folder import Outcome, check_target, decided, save, save_assessment
 from understudy.study.judge import Progress, silent
 from understudy.plans.plan import Plan
 from understudy.report import page
@@ -109,6 +109,7 @@ def release(
         progress=log,
     )
     log("report")
+    study = decided(study, force=force, trial=trial)
     return save(
         study, folder, page(study.findings, study.summaries), log.text(), force=force, trial=trial
     )

@@ -8,7 +8,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,15 @@ def blockers(study: Study, *, trial: bool) -> Iterator[str]:
         )
     for finding in study.findings.failed(strict=study.plan.gates.strict):
         yield describe(finding)
+
+
+def decided(study: Study, *, force: bool, trial: bool) -> Study:
+    """The study with its outcome in the findings, so that the report can say it."""
+    reasons = list(blockers(study, trial=trial))
+    state = "released" if not reasons else "forced" if force else "withheld"
+    outcome = {"state": state, "reasons": reasons}
+    provenance = {**study.findings.provenance, "outcome": outcome}
+    return replace(study, findings=replace(study.findings, provenance=provenance))
 
 
 def describe(finding: Finding) -> str:

@@ -181,7 +181,20 @@ def _curves(reference: dict[str, Floats], found: list[dict[str, Floats]]) -> dic
             "holdout": _rounded(_below(reference[key], grid)),
             "synthetic": [_rounded(_below(item[key], grid)) for item in found],
         }
+    if reference["dcr"].size:
+        result["ims"] = _matches(reference, found)
     return result
+
+
+def _matches(reference: dict[str, Floats], found: list[dict[str, Floats]]) -> dict[str, Any]:
+    """Share of rows with a train row within δ, for δ from 0 to where one honest row in five has."""
+    top = quantile(reference["dcr"], 0.2)
+    grid = np.linspace(0, top if top > 0 else 1.0, 21)
+    return {
+        "grid": _rounded(grid),
+        "holdout": _rounded(_below(reference["dcr"], grid)),
+        "synthetic": [_rounded(_below(item["dcr"], grid)) for item in found],
+    }
 
 
 def _below(values: Floats, grid: Floats) -> Floats:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.tables.encode import Block, ColumnEncoding
+from understudy.tables.schema import Kind
 
 LEAST = 10  # a level or bin is shown when at least this many rows share it
-_BINS = 30
+_BINS = 24
+_FEW_CELLS = 40  # so few distinct values need no bins of equal width
 _LEVELS = 20
 
 
@@ -33,6 +35,7 @@ def _one(
         "label": encoding.column.label,
         "shape": "bins" if encoding.is_numeric else "levels",
         "labels": labels,
+        "ends": _ends(encoding, group),
         "original": _shares(group[train.codes[name]], width),
         "holdout": None if holdout is None else _shares(group[holdout.codes[name]], width),
         "synthetic": [_shares(group[block.codes[name]], width) for block in release],
@@ -61,20 +64,45 @@ def _levels(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def _bins(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
-    """Neighbouring cells together until each bin holds at least ten rows of train."""
+    """Neighbouring cells together: about equally wide, and at least ten rows of train in each."""
     encoding = train.encoding[name]
     counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
-    target = max(LEAST, counts.sum() / _BINS)
+    want = _wanted(encoding, counts)
     group = np.zeros(encoding.width, dtype=np.int64)
     bin_, held = 0, 0
     for code, count in enumerate(counts):
         group[code] = bin_
         held += count
-        if held >= target and counts[code + 1 :].sum() >= LEAST:
+        last = code + 1 == len(counts) or want[code + 1] != want[code]
+        if last and held >= LEAST and counts[code + 1 :].sum() >= LEAST:
             bin_, held = bin_ + 1, 0
     group[encoding.missing] = -1
     group[encoding.unseen] = bin_
     return group, _bin_labels(encoding, group[: encoding.size])
+
+
+def _wanted(encoding: ColumnEncoding, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bin of each cell if rows were plenty: its own, or one of equal widths between the tails."""
+    if encoding.size <= _FEW_CELLS or encoding.cells is None:
+        return np.arange(encoding.size)
+    tops = np.asarray(encoding.cells.high[encoding.cells.first[1:] - 1], dtype=np.float64)
+    share = np.cumsum(counts) / max(counts.sum(), 1)
+    low, high = tops[np.searchsorted(share, 0.01)], tops[np.searchsorted(share, 0.99)]
+    inner = np.linspace(low, high, _BINS - 1)
+    return np.asarray(np.searchsorted(inner, tops, side="left"), dtype=np.int64)
+
+
+def _ends(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[float] | None:
+    """Where bins of a number lie on its axis; the two open ones get the width of a usual bin."""
+    if encoding.column.kind is not Kind.NUMBER or encoding.cells is None or encoding.numeric is None:
+        return None
+    last = np.flatnonzero(np.diff(group[: encoding.size]))
+    if len(last) < 2:
+        return None
+    inner = np.asarray(encoding.cells.upper[last], dtype=np.float64) + encoding.numeric.offset
+    usual = float(np.median(np.diff(inner)))
+    ends = [inner[0] - usual, *inner, inner[-1] + usual]
+    return [float(f"{end:.9g}") for end in ends]
 
 
 def _bin_labels(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[str]:

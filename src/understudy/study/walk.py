@@ -163,7 +163,7 @@ def assess(
         block, control, fresh, release, level=gating.level(len(release)), margins=plan.margins
     )
     findings, summaries = _judged(evidence, plan, gating, seed, map_, progress)
-    provenance = _provenance(plan, ready, None, (), gating) | {"notes": notes}
+    provenance = _provenance(plan, ready, None, (), gating) | {"job": "assess", "notes": notes}
     sizes = _sizes(train, control, fresh, tuple(synthetic))
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
     return Study(plan, seed, tuple(synthetic), found, summaries, None)
@@ -321,7 +321,10 @@ def _provenance(
     plan: Plan, ready: Ready, leaf: int | None, trials: Sequence[Trial], gating: Gating
 ) -> dict[str, Any]:
     result: dict[str, Any] = {
+        "job": "release",
         "plan": plan.name,
+        "said": list(plan.notes),
+        "strict": gating.strict,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "dropped": dict(ready.dropped),

@@ -94,7 +94,12 @@ class Pairs(Measure):
         found = judge.distances(evidence.release[0], rng)
         return {
             "pairs": [
-                {"columns": list(pair), "distance": round(value, 5), "null": round(null, 5)}
+                {
+                    "columns": list(pair),
+                    "distance": round(value, 5),
+                    "null": round(null, 5),
+                    "excess": round(value - null, 5),
+                }
                 for pair, (value, null, _) in zip(judge.pairs, found, strict=True)
             ]
         }

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
 from understudy.kernels import propensity
+from understudy.kernels.propensity_view import Scores, logit_scores, tree_scores
 from understudy.tables.encode import Block
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.int32]]
 _ROWS = 50_000
 _CALIBRATION = 4
+_BARS = 25
+_LEAST = 10
 _MARGIN = 0.01  # in pMSE, whose largest value is c(1 − c)
 
 
@@ -52,6 +55,28 @@ class Pmse(Measure):
         if evidence.control.rows >= 50:
             against["holdout"] = _thin(evidence.control, self.rows, rng)
         return PmseJudge(self, evidence, against)
+
+    def summaries(
+        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
+    ) -> dict[str, Any]:
+        """Distributions of the propensities against train, and what the tree split on."""
+        columns = evidence.drawn
+        real = _thin(evidence.train, self.rows, rng)
+        synthetic = _thin(evidence.release[0], self.rows, rng)
+        if not (real.rows and synthetic.rows and columns):
+            return {}
+        both = (*_arrays(real, columns), *_arrays(synthetic, columns))
+        levels = [evidence.encoding[n].width for n in columns if n not in real.values]
+        order = [n for n in columns if n in real.values] + [n for n in columns if n not in real.values]
+        tree = tree_scores(*both, levels, rng=rng)
+        return {
+            "propensity": {
+                "share": round(synthetic.rows / (real.rows + synthetic.rows), 5),
+                "logit": _bars(logit_scores(*both, levels)),
+                "cart": _bars(tree),
+                "used": {n: round(u, 4) for n, u in zip(order, tree.used.tolist(), strict=True)},
+            }
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +181,28 @@ class PmseJudge(Judge):
             target=target,
             note=f"Kolmogorov–Smirnov distance of the logit's propensities; {found.note}",
         )
+
+
+def _bars(scores: Scores) -> dict[str, Any]:
+    """Shares of real and synthetic rows by propensity, bins joined until ten rows share them."""
+    ends = np.linspace(0, 1, _BARS + 1)
+    real, _ = np.histogram(scores.real, ends)
+    synthetic, _ = np.histogram(scores.synthetic, ends)
+    keep = [0]
+    for place in range(1, _BARS + 1):
+        if (real + synthetic)[keep[-1] : place].sum() >= _LEAST:
+            keep.append(place)
+    keep[-1 if len(keep) > 1 else 0 :] = [_BARS] if len(keep) > 1 else [0, _BARS]
+    return {
+        "ends": [round(float(ends[place]), 4) for place in keep],
+        "real": _joined(real, keep),
+        "synthetic": _joined(synthetic, keep),
+    }
+
+
+def _joined(counts: NDArray[np.int64], keep: list[int]) -> list[float]:
+    sums = np.add.reduceat(counts, keep[:-1]) / max(counts.sum(), 1)
+    return [round(float(share), 5) for share in sums]
 
 
 def _arrays(block: Block, columns: tuple[str, ...]) -> Arrays:

@@ -1,0 +1,212 @@
+"""The first screen: may I release this, why, what is it good for, who was considered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.report.judged import Gate, Row
+from understudy.report.numbers import count
+from understudy.report.words import ATTACKERS, VERDICTS
+
+_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
+
+
+@dataclass(frozen=True)
+class Banner:
+    """The answer: a word, a sign, a sentence, and what stands behind it."""
+
+    state: str
+    icon: str
+    word: str
+    sentence: str
+    reasons: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One thing the table is, or is not, good for."""
+
+    title: str
+    state: str
+    icon: str
+    verdict: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """Somebody who might attack, and what was found."""
+
+    who: str
+    does: str
+    found: tuple[Row, ...]
+
+
+def banner(gates: Sequence[Gate], provenance: Mapping[str, Any], holdout_rows: int) -> Banner:
+    """The banner of a release or of an assessment."""
+    outcome = provenance.get("outcome") or {}
+    blocking = {"fails", "not-measured"} | ({"undecided"} if provenance.get("strict") else set())
+    stopped = [one.worst for one in gates if one.worst.state in blocking]
+    reasons = tuple(outcome.get("reasons") or (reason(one) for one in stopped))
+    state = _state(provenance, outcome, bool(stopped), bool(gates))
+    icon, word, text = _BANNERS[state]
+    sentence = f"{text} {_tally(gates)}".strip()
+    return Banner(state, icon, word, sentence, reasons, _cautions(gates, holdout_rows))
+
+
+def reason(row: Row) -> str:
+    """Why a gate blocks, in words."""
+    where = ", ".join(part for part in (row.target, row.which) if part)
+    name = row.measure + (f" ({where})" if where else "")
+    if row.state == "not-measured":
+        return f"{name} could not be measured. {row.note}"
+    return (
+        f"{name} {row.verdict}: {row.value} where the reference is {row.reference}; it may be "
+        f"{row.allowed} at most. To change it, {_TIGHTEN}."
+    )
+
+
+_BANNERS = {
+    "released": ("✓", "Released", "No gate fails."),
+    "withheld": ("✕", "Withheld", "The tables are in private/withheld/ and nothing is public."),
+    "forced": ("!", "Forced", "Released by its owner although the checks below say no."),
+    "assessment": ("✓", "Assessment", "No gate fails."),
+    "assessment-fails": ("✕", "Assessment", "At least one gate blocks: do not release."),
+    "ungated": ("!", "Not judged", "No measure was declared a gate, so nothing was decided."),
+}
+
+
+def _state(
+    provenance: Mapping[str, Any], outcome: Mapping[str, Any], stopped: bool, gated: bool
+) -> str:
+    if outcome.get("state") in _BANNERS:
+        return str(outcome["state"])
+    if not gated:
+        return "ungated"
+    if provenance.get("job", "assess" if "notes" in provenance else "release") == "assess":
+        return "assessment-fails" if stopped else "assessment"
+    return "withheld" if stopped else "released"
+
+
+def _tally(gates: Sequence[Gate]) -> str:
+    parts = []
+    for state, (_, word) in VERDICTS.items():
+        number = sum(one.worst.state == state for one in gates)
+        if number:
+            parts.append(f"{number} {_plural(word, number)}")
+    return f"Of {count(len(gates), 'gate')}, {' and '.join(_commas(parts))}." if parts else ""
+
+
+def _plural(word: str, number: int) -> str:
+    plural = {"holds": "hold", "fails": "fail"}
+    copula = "is" if number == 1 else "are"
+    if word in plural:
+        return word if number == 1 else plural[word]
+    return f"{copula} {word}"
+
+
+def _commas(parts: Sequence[str]) -> list[str]:
+    return [", ".join(parts[:-1]), parts[-1]] if len(parts) > 2 else list(parts)
+
+
+def _cautions(gates: Sequence[Gate], holdout_rows: int) -> tuple[str, ...]:
+    found = []
+    if holdout_rows == 0:
+        found.append(
+            "There is no holdout. How close honest rows come by chance is therefore unknown, and "
+            "closeness, uniques and any excess risk cannot be judged. Bring rows that the "
+            "synthesis never saw (--holdout)."
+        )
+    for one in gates:
+        if one.worst.state == "undecided":
+            found.append(f"{one.worst.words.ask} Undecided. {one.worst.why}")
+    return tuple(found)
+
+
+def uses(rows: Sequence[Row]) -> tuple[Use, ...]:
+    """What the table is good for: columns, pairs, all columns together."""
+    found = [_columns(rows), _pairs(rows), *_models(rows)]
+    return tuple(use for use in found if use is not None)
+
+
+def attackers(rows: Sequence[Row]) -> tuple[tuple[Attacker, ...], tuple[Attacker, ...]]:
+    """Attackers that some measure speaks about, and those that none does."""
+    measured = [row for row in rows if row.state not in ("not-measured", "not-applicable")]
+    every = [
+        Attacker(who, does, tuple(row for row in measured if row.measure in names))
+        for who, does, names in ATTACKERS
+    ]
+    return tuple(a for a in every if a.found), tuple(a for a in every if not a.found)
+
+
+def _columns(rows: Sequence[Row]) -> Use | None:
+    found = [row for row in rows if row.measure == "marginal.distance"]
+    if not found:
+        return None
+    names = list(dict.fromkeys(row.target for row in found if row.state == "fails"))
+    doubtful = [row.target for row in found if row.state == "undecided" and row.target not in names]
+    columns = len({row.target for row in found})
+    good = columns - len(names) - len(set(doubtful))
+    parts = [f"{good} of {count(columns, 'column')} look like the original’s within the margin."]
+    if names:
+        parts.append(f"Off: {_listed(names)}.")
+    if doubtful:
+        parts.append(f"Undecided: {_listed(list(dict.fromkeys(doubtful)))}.")
+    state = "fails" if names else "undecided" if doubtful else "holds"
+    return _use("Counts and averages of single columns", state, " ".join(parts))
+
+
+def _pairs(rows: Sequence[Row]) -> Use | None:
+    found = [row for row in rows if row.measure == "pair.distance" and row.item["value"] is not None]
+    overall = [row for row in found if not row.target]
+    if not overall:
+        return None
+    mean = overall[0]
+    text = f"On average {mean.value} of rows misplaced ({mean.reference} by chance)."
+    worst = [row for row in found if row.target]
+    if worst:
+        one = worst[0]
+        text += f" Worst pair: {one.target}, {one.value} ({one.reference} by chance)."
+    return _use("Cross-tables and relations of two columns", mean.state, text)
+
+
+def _models(rows: Sequence[Row]) -> list[Use]:
+    kinds = (
+        ("pmse.logit.ratio", "Models of main effects", "A logistic model"),
+        ("pmse.cart.ratio", "Interactions among many columns", "A tree"),
+    )
+    return [use for kind in kinds if (use := _model(rows, *kind)) is not None]
+
+
+def _model(rows: Sequence[Row], measure: str, title: str, who: str) -> Use | None:
+    found = [row for row in rows if row.measure == measure and row.item["value"] is not None]
+    if not found:
+        return None
+    first = found[0]
+    can = {"holds": "cannot tell", "fails": "can tell"}.get(first.state, "may or may not tell")
+    sides = dict.fromkeys(row.target for row in found)
+    parts = [_ratio(next(row for row in found if row.target == side)) for side in sides]
+    text = (
+        f"{who} {can} synthetic rows from real ones beyond the margin: {'; '.join(parts)} "
+        f"(1 is chance). {first.why}"
+    )
+    return _use(title, first.state, text.strip())
+
+
+def _ratio(row: Row) -> str:
+    spread = f" ({row.interval})" if row.interval else ""
+    against = {"train": "train", "holdout": "held-out rows"}.get(row.target, row.target or "train")
+    return f"ratio {row.value}{spread} against {against}"
+
+
+def _use(title: str, state: str, text: str) -> Use:
+    icon, verdict = VERDICTS[state]
+    return Use(title, state, icon, verdict, text)
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

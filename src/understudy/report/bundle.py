@@ -1,0 +1,57 @@
+"""The chart library as one offline script, made once per machine and version."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import vl_convert
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script.
+
+    Putting it together takes seconds, so it is kept in the user's cache folder; a file there
+    that is not what its name's hash says is ignored. A cache that cannot be written costs only
+    time.
+    """
+    folder = _folder()
+    kept = _kept(folder)
+    if kept is not None:
+        return kept
+    made: str = vl_convert.javascript_bundle()
+    _keep(folder, made)
+    return made
+
+
+def _folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "understudy"
+
+
+def _stem() -> str:
+    return f"charts-{vl_convert.__version__}-"
+
+
+def _kept(folder: Path) -> str | None:
+    with contextlib.suppress(OSError, ValueError):
+        for path in sorted(folder.glob(f"{_stem()}*.js")):
+            data = path.read_bytes()
+            if path.stem == _stem() + hashlib.sha256(data).hexdigest():
+                return data.decode("utf-8")
+    return None
+
+
+def _keep(folder: Path, script: str) -> None:
+    data = script.encode("utf-8")
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).replace(folder / f"{_stem()}{hashlib.sha256(data).hexdigest()}.js")

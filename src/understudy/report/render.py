@@ -1,0 +1,84 @@
+"""Draw the page: what is picked goes into a template; nothing is computed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from understudy.report import charts
+from understudy.report.bundle import bundle
+from understudy.report.summarize import View
+
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def render(view: View) -> str:
+    """The page as one HTML file, with the chart library in it once."""
+    library, drawing = bundle(), _text("charts.js")
+    return _environment().get_template("report.html.jinja").render(
+        view=view,
+        specs=_specs(view),
+        config=embedded(charts.CONFIG),
+        style=Markup(_text("style.css")),
+        scripts=[Markup(library), Markup(drawing)],
+        policy=policy(library, drawing),
+    )
+
+
+def embedded(value: Any) -> Markup:
+    """JSON that cannot end the script element it stands in.
+
+    Example:
+        >>> embedded({"name": "</script><b>"})
+        Markup('{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}')
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign, escaped in _UNSAFE.items():
+        text = text.replace(sign, escaped)
+    return Markup(text)
+
+
+def policy(*scripts: str) -> str:
+    """A content security policy: these scripts and no others, and nothing from a network."""
+    hashes = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts)
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _specs(view: View) -> dict[str, Markup]:
+    """Every chart's specification by the name of its place on the page."""
+    found: dict[str, Any] = {f"gate-{gate.number}": charts.scale(gate) for gate in view.gates}
+    found |= {f"closeness-{curve.key}": charts.curve(curve) for curve in view.curves}
+    found |= {f"column-{look.number}": charts.look(look) for look in view.looks}
+    if view.pairs is not None:
+        found["pairs"] = charts.heat(view.pairs)
+    if view.propensities is not None:
+        shown = view.propensities
+        found |= {f"propensity-{one.key}": charts.histogram(one) for one in shown.views}
+        found["propensity-used"] = charts.used(shown)
+    return {name: embedded(spec) for name, spec in found.items()}
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("understudy.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _text(name: str) -> str:
+    return (resources.files("understudy.report") / "templates" / name).read_text("utf-8").strip()

@@ -1,0 +1,180 @@
+"""What measures ask, in plain words, and which attackers they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Words:
+    """A measure in plain words.
+
+    Attributes:
+        ask: the question it answers.
+        means: how to read its number.
+        reference: what the reference is.
+        share: the number is a share, shown in per cent.
+    """
+
+    ask: str
+    means: str
+    reference: str = "holdout"
+    share: bool = False
+
+
+MEASURES: Mapping[str, Words] = {
+    "ims": Words(
+        "Does it repeat people’s rows?",
+        "Share of synthetic rows that equal some row of train in every column. People who were "
+        "never shown to the synthesis match by chance, too: they are the reference.",
+        share=True,
+    ),
+    "dcr.p05": Words(
+        "Does it come too close to people?",
+        "Distance from a synthetic row to the nearest row of train; the number is the closest "
+        "5% of rows. Smaller than among held-out people would mean that rows were learnt by heart.",
+    ),
+    "nndr.p05": Words(
+        "Does it sit on single people?",
+        "Distance to the nearest row of train divided by the distance to the fifth nearest; the "
+        "closest 5% of rows. Near 0, a row points at one person rather than at a neighbourhood.",
+    ),
+    "dcr.share": Words(
+        "Is it nearer to train than to strangers?",
+        "Share of synthetic rows that are nearer to train than to held-out people; ties count one "
+        "half. Train is larger, so the reference is what held-out people themselves show.",
+        share=True,
+    ),
+    "copies": Words(
+        "Does it share more rows with train than chance?",
+        "Overlap of the two tables as multisets of rows, against the overlap when the same rows "
+        "are dealt out at random.",
+        reference="chance",
+        share=True,
+    ),
+    "uniques.replicated": Words(
+        "Does it show people who are unique?",
+        "Share of synthetic rows whose combination of values belongs to exactly one person of "
+        "train.",
+        share=True,
+    ),
+    "marginal.distance": Words(
+        "Single columns",
+        "Share of rows that would have to change for the column to look like train’s (total "
+        "variation), against what two samples of one population show.",
+        reference="chance",
+        share=True,
+    ),
+    "pair.distance": Words(
+        "Pairs of columns",
+        "Share of rows that would have to change for a pair of columns to look like train’s (total "
+        "variation in at most 12 groups a column).",
+        reference="chance",
+        share=True,
+    ),
+    "pmse.logit": Words(
+        "A logistic model tells rows apart (pMSE)",
+        "Mean squared distance of the predicted probability of being synthetic from its average.",
+        reference="chance",
+    ),
+    "pmse.logit.ratio": Words(
+        "A logistic model tells rows apart",
+        "pMSE over what two samples of one population give: 1 is what to hope for.",
+        reference="chance",
+    ),
+    "pmse.cart": Words(
+        "A tree tells rows apart (pMSE)",
+        "Mean squared distance of the predicted probability of being synthetic from its average.",
+        reference="chance",
+    ),
+    "pmse.cart.ratio": Words(
+        "A tree tells rows apart",
+        "pMSE over what two samples of one population give: 1 is what to hope for.",
+        reference="chance",
+    ),
+    "specks": Words(
+        "Largest gap between the propensities (SPECKS)",
+        "Kolmogorov–Smirnov distance of the logistic model’s propensities, real against synthetic.",
+        reference="no difference",
+        share=True,
+    ),
+}
+
+UTILITY = ("marginal.", "pair.", "pmse.", "specks", "l_function", "regression", "estimate", "knn.")
+
+# Who might attack, what they hold, and which measures speak about them.
+ATTACKERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "Somebody who knows a person’s whole row",
+        "looks for that very row in the release",
+        ("ims", "copies"),
+    ),
+    (
+        "Somebody who holds a file of similar people",
+        "links each synthetic row to the nearest person, on all synthesised columns",
+        ("dcr.p05", "nndr.p05", "dcr.share"),
+    ),
+    (
+        "Somebody who knows the quasi-identifiers",
+        "looks for a combination that only one person has",
+        ("uniques.replicated",),
+    ),
+    (
+        "Somebody who wants one sensitive value",
+        "guesses it from the synthetic rows that resemble a known person (attribute disclosure)",
+        ("attribute.max_ratio", "attribute.exceeding", "gtcap.mean", "dcap", "tcap", "disco"),
+    ),
+    (
+        "Somebody who asks whether a person was in the data",
+        "membership inference, with or without the model",
+        ("membership",),
+    ),
+    (
+        "Somebody who isolates a person by a guess",
+        "singling out by one or several columns",
+        ("singling_out.univariate", "singling_out.multivariate"),
+    ),
+    (
+        "Somebody who holds two files about the same people",
+        "links them through the release (linkability)",
+        ("linkability",),
+    ),
+    (
+        "Somebody who infers an unknown column",
+        "inference attack with a control group",
+        ("inference",),
+    ),
+    (
+        "Somebody who knows everybody but one",
+        "computes the posterior of the last record",
+        ("posterior.correct", "posterior.max_ratio"),
+    ),
+)
+
+VERDICTS: Mapping[str, tuple[str, str]] = {
+    "holds": ("✓", "holds"),
+    "fails": ("✕", "fails"),
+    "undecided": ("?", "undecided"),
+    "not-applicable": ("–", "not applicable"),
+    "not-measured": ("!", "not measured"),
+}
+
+CASES: Mapping[str, str] = {
+    "copy": "Copy of train",
+    "fresh": "Fresh people (held out)",
+    "permuted": "Columns shuffled",
+    "leak": "Known leak",
+}
+
+SEVERITY = ("fails", "not-measured", "undecided", "holds", "not-applicable")
+
+
+def words(measure: str) -> Words:
+    """The words of a measure; an unknown one speaks for itself."""
+    return MEASURES.get(measure, Words(measure, ""))
+
+
+def is_utility(measure: str) -> bool:
+    """Whether a measure is about use, not disclosure."""
+    return measure.startswith(UTILITY)
