@@ -237,6 +237,25 @@ def test_kept_columns_are_never_adjusted():
     assert drawn.counts["unresolved"] == 20
 
 
+def test_kept_values_stay_inside_their_cells():
+    # Values that few share lie in wide cells, where settling would have room to move them.
+    rng = np.random.default_rng(8)
+    data = table({"low": rng.lognormal(0, 1, ROWS), "high": rng.lognormal(0, 1, ROWS)})
+    encoding = fit_encoding(data)
+    train = encoding.encode(data)
+    rules = parse_rules([{"kind": "order", "low": "low", "high": "high"}], encoding, train)
+    visits = (Visit(Keep(), ("high",)), Visit(Keep(), ("low",)))
+    drawn = Sequential(visits, rules).fit(train, seed=1).sample(ROWS, seed=1, replicate=1)
+    assert np.array_equal(drawn.block.values["low"], train.values["low"])
+
+
+def test_strict_orders_are_broken_by_equality():
+    rules = [{"kind": "order", "low": "a", "high": "b", "strict": s} for s in (True, False)]
+    train, (strict, loose), _ = engine(table({"a": [1, 2], "b": [1, 3]}), rules, ["a", "b"])
+    assert strict.broken(train).tolist() == [True, False]
+    assert not loose.broken(train).any()
+
+
 def test_order_compares_true_values_not_offsets():
     low = pa.array([10**17 + 5, 10**17 + 9], pa.int64())
     high = pa.array([10**17 + 7, 10**17 + 7], pa.int64())
