@@ -80,6 +80,11 @@ def test_bands_of_tenths_put_an_edge_into_the_upper_interval(tenths):
         assert name == f"{low / 10:.12g} to <{(low + 5) / 10:.12g}"
 
 
+def test_a_value_on_an_inexact_edge():
+    done, _ = one(table(x=[0.3, 0.7]), do="band", column="x", width=0.1)  # 0.3 / 0.1 < 3
+    assert done.column("x").to_pylist() == ["0.3 to <0.4", "0.7 to <0.8"]
+
+
 def test_bands_between_edges_are_open_at_both_ends():
     data = table(age=[5, 17, 18, 64, 65, 90, None])
     done, _ = one(data, do="band", column="age", edges=[18, 65])

@@ -52,6 +52,7 @@ def test_delimiters_line_ends_and_encodings(tmp_path, delimiter, newline, encodi
         ("31/02/2020 01/02/2020 02/02/2020", Kind.CATEGORY, "31/02/2020"),
         ("12345678 87654321 11112222", Kind.NUMBER, 12345678),
         ("20200101 20200102 20200199", Kind.NUMBER, 20200101),
+        ("19990101 15000101 15000102", Kind.NUMBER, 19990101),
         ("1984 1985 1986", Kind.NUMBER, 1984),
         ("true false true", Kind.CATEGORY, "true"),
     ],
@@ -206,3 +207,21 @@ def test_what_cannot_be_read(source):
 def test_utf16_without_a_mark_is_explained(tmp_path):
     with pytest.raises(TableError, match="NUL"):
         from_text(tmp_path, "x,y\n1,a\n", "utf-16-le")
+
+
+def test_ragged_rows_below_a_preamble(tmp_path):
+    text = "Exported\n\na,b,c\n1,2,3\n4,5,6\n7,8\n"
+    with pytest.raises(TableError, match="line 6: 2 cells"):
+        from_text(tmp_path, text)
+
+
+def test_a_cell_longer_than_a_block(tmp_path):
+    table = from_text(tmp_path, "x,y\n1," + "a" * 17_000_000 + "\n2,b\n")
+    assert len(table.column("y")[0].as_py()) == 17_000_000
+
+
+def test_whole_numbers_among_decimal_commas(tmp_path):
+    table = from_text(tmp_path, "x;y\n1,5;1\n2;2\n3;1\n4;2\n")
+    assert table.column("x").to_pylist() == [1.5, 2, 3, 4]
+    assert table.layout.decimal == ","
+    assert from_text(tmp_path, "x;y\n1;1\n2;2\n").layout.decimal == "."

@@ -166,6 +166,15 @@ def test_a_letter_that_the_encoding_lacks_is_an_error():
         written_bytes(table)
 
 
+def test_an_empty_text_is_not_missing():
+    table = Table(pa.table({"x": ["", None], "y": [1, 2]}), _schema())
+    assert written_bytes(table) == b'x,y\n"",1\n,2\n'
+
+
+def _schema():
+    return Schema((Column("x", Kind.CATEGORY), Column("y", Kind.NUMBER, decimals=0)))
+
+
 def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
     table = read(pa.table({"x": [1, 2], "y": ["a", "b"]}))
     path = tmp_path / "out.parquet"
