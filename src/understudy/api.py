@@ -16,13 +16,12 @@ from threadpoolctl import threadpool_limits
 from understudy import study as walk
 from understudy.evidence import Map
 from understudy.folder import Outcome, check_target, decided, save, save_assessment
-from understudy.study.judge import Progress, silent
 from understudy.plans.plan import Plan
 from understudy.report import page
 from understudy.seeds import fresh_seed
+from understudy.study.judge import Progress, silent
 from understudy.tables.outbreak import outbreak
 from understudy.tables.read import read as read_table
-from understudy.tables.schema import Layout
 from understudy.tables.table import Table
 
 PlanLike = Plan | str | Path | None

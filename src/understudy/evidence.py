@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.kernels.neighbours import Points
 from understudy.results import Better, Estimate
@@ -22,10 +23,10 @@ Map = Callable[..., Iterable[Any]]
 
 
 class Source(Protocol):
-    """How the release was made: what measures may ask of the synthesizer that made it."""
+    """How the release was made: what protections and measures may ask of the synthesizer."""
 
-    def sample(self, rows: int, *, replicate: int) -> Block:
-        """Draw another replicate."""
+    def sample(self, rows: int, *, seed: int) -> Block:
+        """Draw rows that are not part of any replicate."""
 
     def log_prob(self, replicate: Block) -> float:
         """Log probability of a replicate, marginal over shared parameters."""
@@ -164,4 +165,30 @@ def _scaled_codes(block: Block, name: str) -> Any:
     return np.where(codes == block.encoding[name].missing, np.nan, codes / scale)
 
 
-__all__ = ["Better", "Estimate", "Evidence", "Judge", "Map", "Measure", "Source", "points"]
+def row_numbers(blocks: Sequence[Block], columns: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Number the distinct rows of several blocks together: equal rows get equal numbers.
+
+    Numbers are compared by value, levels by code; two missing values are equal.
+    """
+    total = sum(block.rows for block in blocks)
+    number = np.zeros(total, dtype=np.int64)
+    for name in columns:
+        parts = [
+            block.values[name] if name in block.values else block.codes[name] for block in blocks
+        ]
+        _, code = np.unique(np.concatenate(parts), return_inverse=True, equal_nan=True)
+        _, number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)
+    return np.split(number, np.cumsum([block.rows for block in blocks])[:-1])
+
+
+__all__ = [
+    "Better",
+    "Estimate",
+    "Evidence",
+    "Judge",
+    "Map",
+    "Measure",
+    "Source",
+    "points",
+    "row_numbers",
+]

@@ -47,3 +47,13 @@ def _part(part: str | int) -> str:
     if isinstance(part, str):
         return "str:" + part.replace("\\", "\\\\").replace("/", "\\/")
     return f"int:{operator.index(part)}"
+
+
+def child(seed: int, *path: str | int) -> int:
+    """A seed of its own for a part of the work that opens streams itself.
+
+    Example:
+        >>> child(7, "redraw", 1) == child(7, "redraw", 1) != child(7, "redraw", 2)
+        True
+    """
+    return int.from_bytes(stream(seed, "child", *path).bytes(16), "little")

@@ -6,14 +6,12 @@ are blind, and only this comparison can refuse a copy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
 from understudy.kernels.resample import z_of
 from understudy.kernels.rows import overlap, overlap_null, same_rows
 from understudy.tables.encode import Block
@@ -87,19 +85,3 @@ class CopiesJudge(Judge):
                 note=note,
             )
         ]
-
-
-def row_numbers(blocks: Sequence[Block], columns: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Number the distinct rows of several blocks together: equal rows get equal numbers.
-
-    Numbers are compared by value, levels by code; two missing values are equal.
-    """
-    total = sum(block.rows for block in blocks)
-    number = np.zeros(total, dtype=np.int64)
-    for name in columns:
-        parts = [
-            block.values[name] if name in block.values else block.codes[name] for block in blocks
-        ]
-        _, code = np.unique(np.concatenate(parts), return_inverse=True, equal_nan=True)
-        _, number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)
-    return np.split(number, np.cumsum([block.rows for block in blocks])[:-1])

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
 from understudy.kernels.resample import interval, mean_draws
 from understudy.kernels.rows import hits_unique
-from understudy.risk.copies import row_numbers
 from understudy.tables.encode import Block
 from understudy.tables.schema import Role
 

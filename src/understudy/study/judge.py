@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from understudy import risk, utility
 from understudy.evidence import Evidence, Judge, Map, Measure
+from understudy.plans import checks, toml
+from understudy.plans.plan import Plan
 from understudy.results import Better, Estimate, Finding, Verdict
 from understudy.seeds import stream
 from understudy.tables.encode import Block, stack
@@ -18,7 +20,7 @@ from understudy.tables.encode import Block, stack
 Progress = Callable[[str], None]
 Key = tuple[str, str | None]
 MEASURES: Mapping[str, type[Measure]] = {**risk.MEASURES, **utility.MEASURES}
-_COPY_ROWS = 20_000
+_WHY_NOT = {"uniques.replicated": "no column has the role quasi or location"}
 
 
 def silent(stage: str) -> None:
@@ -76,7 +78,35 @@ def judge_all(
         rng = stream(seed, "measure", name)
         findings += _judge_one(measure, evidence, gating, cases, rng, map_)
         summaries.update(measure.summaries(evidence, rng=stream(seed, "curve", name), map_=map_))
-    return tuple(findings), summaries
+    return (*findings, *_absent(gating, findings, measures)), summaries
+
+
+def check_names(plan: Plan) -> None:
+    """Raise `PlanError` where the plan names a measure that does not exist."""
+    known = [name for measure in MEASURES.values() for name in measure.names]
+    for place, name in enumerate(plan.measures or ()):
+        checks.one_of(f"measures[{place}]", name, MEASURES)
+    for place, name in enumerate(plan.gates.names):
+        checks.one_of(f"gates.names[{place}]", name, known)
+    for name in plan.margins:
+        checks.one_of(f"margins.{toml.key(name)}", name, known)
+
+
+def _absent(
+    gating: Gating, findings: Sequence[Finding], measures: Sequence[str]
+) -> Iterator[Finding]:
+    """A gate that no finding answers: not applicable if it was asked, else not measured."""
+    answered = {finding.estimate.measure for finding in findings if finding.gate}
+    asked = {name for measure in measures for name in MEASURES[measure].names}
+    for name in gating.names:
+        if name in answered:
+            continue
+        verdict = Verdict.NOT_APPLICABLE if name in asked else Verdict.NOT_MEASURED
+        why = _WHY_NOT.get(name, "there is nothing to compare")
+        note = why if name in asked else "the plan gates on it and does not measure it"
+        nan = float("nan")
+        estimate = Estimate(name, nan, nan, nan, nan, Better.LOWER, nan, note=note)
+        yield Finding(estimate, verdict, gate=True)
 
 
 def known_cases(evidence: Evidence, seed: int) -> dict[str, Block]:

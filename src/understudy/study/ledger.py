@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.evidence import Evidence, Map, points
+from understudy.evidence import Evidence, Map, points, row_numbers
 from understudy.kernels.neighbours import nearest
 from understudy.kernels.rows import hits_unique
-from understudy.risk.copies import row_numbers
 from understudy.tables.encode import stack
 from understudy.tables.schema import Role
 

@@ -94,7 +94,11 @@ def _wanted(encoding: ColumnEncoding, counts: NDArray[np.int64]) -> NDArray[np.i
 
 def _ends(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[float] | None:
     """Where bins of a number lie on its axis; the two open ones get the width of a usual bin."""
-    if encoding.column.kind is not Kind.NUMBER or encoding.cells is None or encoding.numeric is None:
+    if (
+        encoding.column.kind is not Kind.NUMBER
+        or encoding.cells is None
+        or encoding.numeric is None
+    ):
         return None
     last = np.flatnonzero(np.diff(group[: encoding.size]))
     if len(last) < 2:

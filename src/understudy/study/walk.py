@@ -18,13 +18,21 @@ from numpy.typing import NDArray
 from understudy import __version__
 from understudy.errors import InputError, TableError
 from understudy.evidence import Evidence, Map
-from understudy.study.judge import MEASURES, Gating, Progress, judge_all, silent
-from understudy.study.leaf import Trial, choose_leaf
-from understudy.study.ledger import ledger
 from understudy.plans.plan import Plan
-from understudy.study.profile import profile
 from understudy.results import Findings
 from understudy.seeds import stream
+from understudy.study.judge import (
+    MEASURES,
+    Gating,
+    Progress,
+    check_names,
+    judge_all,
+    silent,
+)
+from understudy.study.leaf import Trial, choose_leaf
+from understudy.study.ledger import ledger
+from understudy.study.maker import Maker, protect, protections
+from understudy.study.profile import profile
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
@@ -87,6 +95,7 @@ def run(
     progress: Progress = silent,
 ) -> Study:
     """Synthesise a table by a plan and judge the release on the holdout."""
+    check_names(plan)
     ready = make_ready(table, plan)
     progress("split")
     rows_of_train, held = split(ready, plan, seed, holdout)
@@ -96,20 +105,24 @@ def run(
     leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
+    kept = any(visit.model.name == "keep" for visit in visits)
+    steps = protections(plan, kept=kept)
     rules = parse_rules(plan.rules, encoding, block, "rules")
     fitted = Sequential(visits, rules).fit(block, seed=seed, map_=map_)
     progress("sample")
-    kept = any(visit.model.name == "keep" for visit in visits)
     rows = train.rows if kept else plan.rows or ready.table.rows
     drawn = [
         fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
     ]
+    maker = Maker(fitted)
+    release, done = protect(steps, [item.block for item in drawn], block, maker, seed=seed)
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
     evidence = Evidence(
         block,
         control,
         fresh,
-        tuple(item.block for item in drawn),
+        release,
+        source=maker,
         level=gating.level(plan.replicates),
         margins=plan.margins,
     )
@@ -122,10 +135,11 @@ def run(
             if rules
         ),
     ]
+    receipts += [_receipt("protect", {"replicate": n, **r.to_json()}) for n, r in done]
     if rules:
         broken = {rule.describe(): int(rule.broken(block).sum()) for rule in rules}
         receipts.append(_receipt("rules broken in the original", broken))
-    tables = tuple(_dressed(item.block, ready, seed, n) for n, item in enumerate(drawn, 1))
+    tables = tuple(_dressed(item, ready, seed, n) for n, item in enumerate(release, 1))
     provenance = _provenance(plan, ready, leaf if plan.needs_leaf else None, trials, gating)
     found = Findings(
         plan.sha256, _sizes(train, control, fresh, tables), findings, tuple(receipts), provenance
@@ -148,6 +162,7 @@ def assess(
     """Judge tables from any tool against the original they were made from."""
     if not synthetic:
         raise InputError("no synthetic table to judge: name at least one file")
+    check_names(plan)
     ready = make_ready(original, plan)
     common, notes = _common(ready.table, synthetic, holdout)
     train = ready.table.select(common)
