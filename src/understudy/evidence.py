@@ -97,9 +97,12 @@ class Judge(ABC):
         """The measure's numbers for one release."""
 
     def calibration(
-        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+        self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
-        """The same numbers for a known case, where a cheaper null may do."""
+        """The same numbers for a known case: ``copy``, ``fresh`` or ``permuted``.
+
+        A cheaper null may do; ``fresh`` is half of the holdout and must not meet itself.
+        """
         return self.estimates(release, rng=rng, map_=map_)
 
 

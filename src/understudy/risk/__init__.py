@@ -2,10 +2,12 @@
 
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
+from understudy.risk.nearer import Nearer
 from understudy.risk.uniques import Uniques
 
 MEASURES = {
     "closeness": Closeness,
+    "nearer": Nearer,
     "uniques": Uniques,
     "copies": Copies,
 }

@@ -7,7 +7,7 @@ similarity checks, not proof of anonymity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,81 +26,78 @@ _FLOOR = 0.01  # margin of distances where 5% of the reference would be nothing
 
 @dataclass(frozen=True)
 class Closeness(Measure):
-    """IMS, DCR, NNDR and the share nearer to train, each against the holdout.
+    """IMS, DCR and NNDR, each against the holdout.
 
     - ``ims``: share of rows whose nearest train row is equal to them, typed and at the column's
       own rounding.
     - ``dcr.p05``: 5th percentile of the distance to the nearest train row.
     - ``nndr.p05``: 5th percentile of d(1)/d(5), where d(5) > 0.
-    - ``dcr.share``: share of rows nearer to train than to the control half; ties count one half.
     """
 
-    names: ClassVar[tuple[str, ...]] = ("ims", "dcr.p05", "nndr.p05", "dcr.share")
+    names: ClassVar[tuple[str, ...]] = ("ims", "dcr.p05", "nndr.p05")
 
     def prepare(
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
     ) -> ClosenessJudge:
-        """Measure both halves of the holdout."""
+        """Measure the holdout: all of it for a release, the control half for the fresh one."""
         columns = evidence.drawn
-        train = points(evidence.train, columns, evidence.metric)
-        control = points(evidence.control, columns, evidence.metric)
-        judge = ClosenessJudge(evidence, columns, train, control, {}, {})
-        judge.reference.update(judge.reach(evidence.control, rng, map_, nearer=False))
-        judge.fresh.update(judge.reach(evidence.fresh, rng, map_, nearer=True))
-        return judge
+        judge = ClosenessJudge(evidence, columns, points(evidence.train, columns, evidence.metric))
+        control = judge.reach(evidence.control, rng, map_)
+        fresh = judge.reach(evidence.fresh, rng, map_)
+        whole = {key: np.concatenate([control[key], fresh[key]]) for key in control}
+        return replace(judge, reference=whole, control=control)
 
     def summaries(
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
     ) -> dict[str, Any]:
         """Distributions of distances, and the share of matches over a grid of thresholds."""
         judge = self.prepare(evidence, rng=rng, map_=map_)
-        found = [judge.reach(block, rng, map_, nearer=False) for block in evidence.release]
+        found = [judge.reach(block, rng, map_) for block in evidence.release]
         return {"closeness": _curves(judge.reference, found)}
 
 
 @dataclass(frozen=True, eq=False)
 class ClosenessJudge(Judge):
-    """Train and control as points, with the holdout's own distances."""
+    """Train as points, with the holdout's own distances to it."""
 
     evidence: Evidence
     columns: tuple[str, ...]
     train: Points
-    control: Points
-    reference: dict[str, Floats]
-    fresh: dict[str, Floats]
+    reference: dict[str, Floats] = field(default_factory=dict)
+    control: dict[str, Floats] = field(default_factory=dict)
 
-    def reach(
-        self, block: Block, rng: np.random.Generator, map_: Map, *, nearer: bool
-    ) -> dict[str, Floats]:
-        """Distances of a block's rows to train; whether they are nearer to it than to control."""
-        block = _thin(block, self.evidence.queries, rng)
+    def reach(self, block: Block, rng: np.random.Generator, map_: Map) -> dict[str, Floats]:
+        """Distances of a block's rows to train."""
+        block = block.thin(self.evidence.queries, rng)
         query = points(block, self.columns, self.evidence.metric)
         distance, _ = nearest(self.train, query, _NEIGHBOURS, map_=map_)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = distance[:, 0] / distance[:, -1]
-        found = {
+        return {
             "ims": (distance[:, 0] == 0).astype(np.float64),
             "dcr": distance[:, 0],
             # 0/0 is neither 0 nor 1, and five neighbours may not exist: both are left out.
             "nndr": ratio[(distance[:, -1] > 0) & np.isfinite(distance[:, -1])],
         }
-        if nearer:
-            other, _ = nearest(self.control, query, 1, map_=map_)
-            found["share"] = _nearer(distance[:, 0], other[:, 0])
-        return found
 
     def estimates(
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
-        """The four numbers with their intervals."""
-        found = self.reach(release, rng, map_, nearer=True)
+        """The three numbers with their intervals."""
+        found = self.reach(release, rng, map_)
         note = self._note(release, found)
         return [
             self._share("ims", found["ims"], self.reference["ims"], rng, note),
             self._tail("dcr.p05", found["dcr"], self.reference["dcr"], rng, note),
             self._tail("nndr.p05", found["nndr"], self.reference["nndr"], rng, note),
-            self._share("dcr.share", found["share"], self.fresh["share"], rng, note),
         ]
+
+    def calibration(
+        self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """Fresh people are compared with the other half of the holdout alone."""
+        judge = replace(self, reference=self.control) if case == "fresh" else self
+        return judge.estimates(release, rng=rng, map_=map_)
 
     def _note(self, release: Block, found: dict[str, Floats]) -> str:
         asked = min(release.rows, self.evidence.queries)
@@ -153,16 +150,6 @@ def _estimate(
     low, high = interval(draws, level)
     gap_low, gap_high = interval(draws - base, level)
     return Estimate(name, value, low, high, reference, better, margin, gap_low, gap_high, note=note)
-
-
-def _nearer(to_train: Floats, to_control: Floats) -> Floats:
-    return np.where(to_train < to_control, 1.0, np.where(to_train == to_control, 0.5, 0.0))
-
-
-def _thin(block: Block, most: int, rng: np.random.Generator) -> Block:
-    if block.rows <= most:
-        return block
-    return block.take(np.sort(rng.choice(block.rows, most, replace=False, shuffle=False)))
 
 
 def _curves(reference: dict[str, Floats], found: list[dict[str, Floats]]) -> dict[str, Any]:

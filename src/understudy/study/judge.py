@@ -133,7 +133,7 @@ def _judge_one(
 ) -> list[Finding]:
     begin = time.perf_counter()
     judge = measure.prepare(evidence, rng=rng, map_=map_)
-    known = {case: _keyed(judge, block, rng, map_) for case, block in cases.items()}
+    known = {case: _keyed(judge, case, block, rng, map_) for case, block in cases.items()}
     found = [
         replace(estimate, replicate=number)
         for number, block in _replicates(evidence.release)
@@ -149,8 +149,11 @@ def _replicates(release: Sequence[Block]) -> list[tuple[int, Block]]:
     return numbered if len(release) < 2 else [*numbered, (0, stack(release))]
 
 
-def _keyed(judge: Judge, block: Block, rng: np.random.Generator, map_: Map) -> dict[Key, Estimate]:
-    return {(e.measure, e.target): e for e in judge.calibration(block, rng=rng, map_=map_)}
+def _keyed(
+    judge: Judge, case: str, block: Block, rng: np.random.Generator, map_: Map
+) -> dict[Key, Estimate]:
+    found = judge.calibration(case, block, rng=rng, map_=map_)
+    return {(estimate.measure, estimate.target): estimate for estimate in found}
 
 
 def _finding(

@@ -24,9 +24,7 @@ from understudy.tables.encode import Block
 LEAVES = (5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 140, 200, 300, 400, 500, 700, 1000, 1400, 2000)
 _ROWS = 40_000  # rows of train that the search looks at, and rows that each trial draws
 _SPLITS = 8
-_SHARE = (
-    0.015  # largest excess of a share; the gates, with their smaller control half, see about half
-)
+_SHARE = 0.01  # largest excess of a share over one half, as in the gates
 _TAIL = 0.05  # largest shortfall of a distance, relative
 
 

@@ -116,6 +116,12 @@ class Block:
             {name: values[rows] for name, values in self.values.items()},
         )
 
+    def thin(self, most: int, rng: np.random.Generator) -> Block:
+        """At most ``most`` rows, chosen at random, in their order."""
+        if self.rows <= most:
+            return self
+        return self.take(np.sort(rng.choice(self.rows, most, replace=False, shuffle=False)))
+
     def join(self, other: Block) -> Block:
         """The columns of both, side by side; ``other`` wins where both have one."""
         return Block(

@@ -51,9 +51,9 @@ class Pmse(Measure):
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
     ) -> PmseJudge:
         """Sample the tables that releases are compared with."""
-        against = {"train": _thin(evidence.train, self.rows, rng)}
+        against = {"train": evidence.train.thin(self.rows, rng)}
         if evidence.control.rows >= 50:
-            against["holdout"] = _thin(evidence.control, self.rows, rng)
+            against["holdout"] = evidence.control.thin(self.rows, rng)
         return PmseJudge(self, evidence, against)
 
     def summaries(
@@ -61,13 +61,15 @@ class Pmse(Measure):
     ) -> dict[str, Any]:
         """Distributions of the propensities against train, and what the tree split on."""
         columns = evidence.drawn
-        real = _thin(evidence.train, self.rows, rng)
-        synthetic = _thin(evidence.release[0], self.rows, rng)
+        real = evidence.train.thin(self.rows, rng)
+        synthetic = evidence.release[0].thin(self.rows, rng)
         if not (real.rows and synthetic.rows and columns):
             return {}
         both = (*_arrays(real, columns), *_arrays(synthetic, columns))
         levels = [evidence.encoding[n].width for n in columns if n not in real.values]
-        order = [n for n in columns if n in real.values] + [n for n in columns if n not in real.values]
+        order = [n for n in columns if n in real.values] + [
+            n for n in columns if n not in real.values
+        ]
         tree = tree_scores(*both, levels, rng=rng)
         return {
             "propensity": {
@@ -94,7 +96,7 @@ class PmseJudge(Judge):
         return self._all(release, self.settings.permutations, rng, map_)
 
     def calibration(
-        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+        self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
         """The same with a null of four permutations: enough for a mark on a scale."""
         return self._all(release, min(_CALIBRATION, self.settings.permutations), rng, map_)
@@ -102,7 +104,7 @@ class PmseJudge(Judge):
     def _all(
         self, release: Block, permutations: int, rng: np.random.Generator, map_: Map
     ) -> list[Estimate]:
-        sampled = _thin(release, self.settings.rows, rng)
+        sampled = release.thin(self.settings.rows, rng)
         found = []
         for target, block in self.against.items():
             found += self._compare(target, block, sampled, permutations, rng, map_)
@@ -218,9 +220,3 @@ def _arrays(block: Block, columns: tuple[str, ...]) -> Arrays:
 def _codes(block: Block, name: str) -> NDArray[np.int32]:
     codes = block.codes[name]
     return np.where(codes == block.encoding[name].missing, -1, codes).astype(np.int32)
-
-
-def _thin(block: Block, most: int, rng: np.random.Generator) -> Block:
-    if block.rows <= most:
-        return block
-    return block.take(np.sort(rng.choice(block.rows, most, replace=False, shuffle=False)))
