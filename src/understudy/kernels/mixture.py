@@ -147,9 +147,7 @@ def climb(
         converged = abs(likelihood - before) < tolerance * len(points)
         before, iteration = likelihood, iteration + 1
     likelihood = float(log_density(mixture, points).sum())
-    return replace(
-        mixture, log_likelihood=likelihood, iterations=iteration, converged=converged
-    )
+    return replace(mixture, log_likelihood=likelihood, iterations=iteration, converged=converged)
 
 
 def log_density(mixture: GaussianMixture, points: Floats) -> Floats:
