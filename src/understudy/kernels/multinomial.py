@@ -202,14 +202,13 @@ def _hessian(problem: _Problem, probability: Floats, most: int) -> Floats:
         own = (weighted @ terms[:, part].T).reshape(classes, size, size)
         for k in range(classes):
             total[k * size : (k + 1) * size, k * size : (k + 1) * size] += own[k]
-    return np.asarray(total, dtype=np.float64) * (problem.strength * rows / used)
+    total *= problem.strength * rows / used
+    return np.asarray(total, dtype=np.float64)
 
 
 def _lasso(hessian: Floats, gradient: Floats, beta: Floats, sweeps: int) -> Floats:
     """Minimise gᵀ(b − β) + ½ (b − β)ᵀ H (b − β) + Σ|b|, the intercepts eliminated first."""
-    free = np.zeros(beta.shape, dtype=bool)
-    free[:, 0] = True
-    free = free.ravel()
+    free = np.arange(beta.size) % beta.shape[1] == 0
     held = ~free
     target = hessian @ beta.ravel() - gradient.ravel()
     diagonal = np.diag(hessian)
@@ -259,7 +258,7 @@ def _cheapest(beta: Floats) -> Floats:
     """Move each term's coefficients by their median: the same probabilities, the least penalty."""
     result = beta - np.sort(beta, axis=0)[(len(beta) - 1) // 2]
     result[:, 0] = beta[:, 0] - beta[:, 0].mean()
-    return result
+    return np.asarray(result, dtype=np.float64)
 
 
 def _quasi_newton(
@@ -296,4 +295,4 @@ def _quasi_newton(
             "maxcor": 20,
         },
     )
-    return join(found.x), int(found.nit)
+    return _cheapest(join(found.x)), int(found.nit)

@@ -117,7 +117,7 @@ class Patterns:
             return np.ones((rows, self.missing.shape[1]), dtype=bool)
         total = np.cumsum(weight)
         spot = np.searchsorted(total, rng.random(rows) * total[-1], side="right")
-        return self.missing[np.minimum(spot, len(total) - 1)]
+        return np.asarray(self.missing[np.minimum(spot, len(total) - 1)])
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def _count(groups: Sequence[Sequence[Factor]], degree: int) -> int:
 def _column(rows: Block, name: str, code: int) -> Floats:
     if code == VALUE:
         return standardised(rows.encoding, name, rows.values[name])
-    return (rows.codes[name] == code).astype(np.float64)
+    return np.asarray(rows.codes[name] == code, dtype=np.float64)
 
 
 def standardised(encoding: Encoding, name: str, values: Floats) -> Floats:
