@@ -80,9 +80,7 @@ def test_one_class_and_no_terms():
     one = multinomial.fit(np.ones((5, 2)), np.zeros(5, dtype=int), 1)
     assert multinomial.log_probabilities(one, np.ones((2, 2))).tolist() == [[0.0], [0.0]]
     bare = multinomial.fit(np.ones((4, 0)), np.array([0, 1, 1, 1]), 2)
-    assert np.allclose(
-        np.exp(multinomial.log_probabilities(bare, np.ones((1, 0)))), [[0.25, 0.75]]
-    )
+    assert np.allclose(np.exp(multinomial.log_probabilities(bare, np.ones((1, 0)))), [[0.25, 0.75]])
 
 
 def test_separated_classes_stay_finite():
