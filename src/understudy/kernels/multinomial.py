@@ -222,7 +222,7 @@ def _lasso(hessian: Floats, gradient: Floats, beta: Floats, sweeps: int) -> Floa
         solved = np.linalg.solve(inner[np.ix_(free, free)], np.column_stack([cross.T, right[free]]))
         reduced = inner[np.ix_(held, held)] - cross @ solved[:, :-1]
         try:
-            root = np.linalg.cholesky(reduced)
+            root = np.asarray(np.linalg.cholesky(reduced), dtype=np.float64)
             break
         except np.linalg.LinAlgError:
             damping *= 100.0
