@@ -100,9 +100,10 @@ def test_draws_have_the_moments_of_the_mixture():
     drawn = mixture.draw(fitted, 200_000, np.random.default_rng(1))
     mean = fitted.weights @ fitted.means
     centred = fitted.means - mean
-    spread = np.einsum("k,kij->ij", fitted.weights, fitted.covariances) + (
-        fitted.weights[:, None] * centred
-    ).T @ centred
+    spread = (
+        np.einsum("k,kij->ij", fitted.weights, fitted.covariances)
+        + (fitted.weights[:, None] * centred).T @ centred
+    )
     # Standard errors are about 0.0022 and 0.003: five of them, false alarms below 1e-5.
     assert np.allclose(drawn.mean(axis=0), mean, atol=0.011)
     assert np.allclose(np.cov(drawn.T), spread, atol=0.016)

@@ -49,7 +49,7 @@ class GaussianMixture:
     def parameters(self) -> int:
         """Free parameters: K − 1 weights, K means, K symmetric covariances."""
         count, size = self.means.shape
-        return count - 1 + count * size + count * size * (size + 1) // 2
+        return int(count - 1 + count * size + count * size * (size + 1) // 2)
 
     def bic(self, rows: int) -> float:
         """Bayesian information criterion, parameters·ln n − 2·log likelihood: lower is better."""
@@ -57,7 +57,7 @@ class GaussianMixture:
 
     def negative_log_determinants(self) -> Floats:
         """−ln det Σ_k: how sharply each component is peaked."""
-        return -np.linalg.slogdet(self.covariances)[1]
+        return np.asarray(-np.linalg.slogdet(self.covariances)[1], dtype=np.float64)
 
 
 def fit(
@@ -105,7 +105,9 @@ def start(
     """Centres by k-means++ (Arthur & Vassilvitskii 2007), then moments of each centre's rows."""
     owner = _spread(points, components, rng)
     terms = _terms(points)
-    sums = np.stack([np.bincount(owner, weights=t, minlength=components) for t in terms.T], axis=1)
+    sums = np.zeros((components, terms.shape[1]))
+    for index, term in enumerate(terms.T):
+        sums[:, index] = np.bincount(owner, weights=term, minlength=components)
     return _moments(sums, floor, len(points))
 
 
@@ -147,9 +149,7 @@ def climb(
         converged = abs(likelihood - before) < tolerance * len(points)
         before, iteration = likelihood, iteration + 1
     likelihood = float(log_density(mixture, points).sum())
-    return replace(
-        mixture, log_likelihood=likelihood, iterations=iteration, converged=converged
-    )
+    return replace(mixture, log_likelihood=likelihood, iterations=iteration, converged=converged)
 
 
 def log_density(mixture: GaussianMixture, points: Floats) -> Floats:

@@ -19,7 +19,10 @@ from scipy.optimize import minimize
 Floats = NDArray[np.float64]
 
 _DENSE = 2_500  # most coefficients for which a dense Hessian is built
-_HESSIAN_ROWS = 12_000  # the Hessian is estimated from about this many rows
+_FIRST_ROWS = (
+    4_000  # the first Hessian is estimated from so many rows, each next from twice as many
+)
+_BLOCK = 4_096  # rows per block of the Hessian
 _DAMPING = 1e-5  # relative to the Hessian's diagonal
 _SWEEPS = (20, 1_000)  # fewest and most sweeps of the coordinate descent
 _SHRINK = 30  # halvings of a step
@@ -87,7 +90,7 @@ def fit(
     classes: int,
     *,
     strength: float = 1.0,
-    tolerance: float = 1e-3,
+    tolerance: float = 1e-2,
     max_iter: int = 100,
     begin: MultinomialLogit | None = None,
 ) -> MultinomialLogit:
@@ -153,18 +156,16 @@ def _violation(problem: _Problem, beta: Floats, probability: Floats) -> float:
     return float(largest / max(1.0, problem.strength))
 
 
-def _newton(
-    problem: _Problem, beta: Floats, tolerance: float, max_iter: int
-) -> tuple[Floats, int]:
+def _newton(problem: _Problem, beta: Floats, tolerance: float, max_iter: int) -> tuple[Floats, int]:
     """Proximal Newton steps, halved until the objective falls enough."""
     value, probability = problem.value(beta)
-    stiff, sweeps = 1.0, _SWEEPS[0]
+    stiff, sweeps, rows = 1.0, _SWEEPS[0], _FIRST_ROWS
     for iteration in range(max_iter):
         violation = _violation(problem, beta, probability)
         if violation <= tolerance:
             return beta, iteration
         gradient = problem.gradient(probability)
-        hessian = stiff * _hessian(problem, probability)
+        hessian = stiff * _hessian(problem, probability, rows)
         step = _lasso(hessian, gradient, beta, sweeps) - beta
         after = np.abs(beta + step)[:, 1:].sum()
         slope = float((gradient * step).sum() + after - np.abs(beta)[:, 1:].sum())
@@ -175,37 +176,39 @@ def _newton(
                 break
         else:
             return beta, iteration
-        # A step that had to be halved tells that the Hessian was estimated too small; one that
-        # gained little, that the lasso was not solved well enough.
-        stiff *= 1.0 if halving == 0 else 1.5
-        sweeps = min(2 * sweeps, _SWEEPS[1])
+        # A step that had to be halved tells that the Hessian was estimated too small. Near the
+        # solution it pays to know the Hessian and to solve the lasso well.
+        stiff = 1.0 if halving == 0 else 1.5 * stiff
+        sweeps, rows = min(2 * sweeps, _SWEEPS[1]), 2 * rows
         beta, value, probability = moved, trial, moved_probability
     return beta, max_iter
 
 
-def _hessian(problem: _Problem, probability: Floats) -> Floats:
-    """C Σ_j (diag(p_j) − p_j p_jᵀ) ⊗ x_j x_jᵀ, from evenly spaced rows if there are many.
+def _hessian(problem: _Problem, probability: Floats, most: int) -> Floats:
+    """C Σ_j (diag(p_j) − p_j p_jᵀ) ⊗ x_j x_jᵀ, from about ``most`` evenly spaced rows.
 
     Single precision: it shapes the steps, not the solution.
     """
     rows = problem.terms.shape[1]
-    every = max(rows // _HESSIAN_ROWS, 1)
+    every = max(rows // most, 1)
     terms = problem.terms[:, ::every].astype(np.float32)
     share = probability[:, ::every].astype(np.float32)
     (classes, used), size = share.shape, len(terms)
-    weighted = (share[:, None, :] * terms[None, :, :]).reshape(classes * size, used)
-    hessian = -(weighted @ weighted.T).reshape(classes, size, classes, size)
-    for k in range(classes):
-        hessian[k, :, k] += weighted[k * size : (k + 1) * size] @ terms.T
-    flat = hessian.reshape(classes * size, classes * size).astype(np.float64)
-    return np.asarray(flat * (problem.strength * rows / used))
+    total = np.zeros((classes * size, classes * size), dtype=np.float32)
+    for start in range(0, used, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        weighted = (share[:, None, part] * terms[None, :, part]).reshape(classes * size, -1)
+        total -= weighted @ weighted.T
+        own = (weighted @ terms[:, part].T).reshape(classes, size, size)
+        for k in range(classes):
+            total[k * size : (k + 1) * size, k * size : (k + 1) * size] += own[k]
+    total *= problem.strength * rows / used
+    return np.asarray(total, dtype=np.float64)
 
 
 def _lasso(hessian: Floats, gradient: Floats, beta: Floats, sweeps: int) -> Floats:
     """Minimise gᵀ(b − β) + ½ (b − β)ᵀ H (b − β) + Σ|b|, the intercepts eliminated first."""
-    free = np.zeros(beta.shape, dtype=bool)
-    free[:, 0] = True
-    free = free.ravel()
+    free = np.arange(beta.size) % beta.shape[1] == 0
     held = ~free
     target = hessian @ beta.ravel() - gradient.ravel()
     diagonal = np.diag(hessian)
@@ -216,12 +219,10 @@ def _lasso(hessian: Floats, gradient: Floats, beta: Floats, sweeps: int) -> Floa
         inner = hessian + np.diag(extra)
         right = target + extra * beta.ravel()
         cross = inner[np.ix_(held, free)]
-        solved = np.linalg.solve(
-            inner[np.ix_(free, free)], np.column_stack([cross.T, right[free]])
-        )
+        solved = np.linalg.solve(inner[np.ix_(free, free)], np.column_stack([cross.T, right[free]]))
         reduced = inner[np.ix_(held, held)] - cross @ solved[:, :-1]
         try:
-            root = np.linalg.cholesky(reduced)
+            root = np.asarray(np.linalg.cholesky(reduced), dtype=np.float64)
             break
         except np.linalg.LinAlgError:
             damping *= 100.0
@@ -257,7 +258,7 @@ def _cheapest(beta: Floats) -> Floats:
     """Move each term's coefficients by their median: the same probabilities, the least penalty."""
     result = beta - np.sort(beta, axis=0)[(len(beta) - 1) // 2]
     result[:, 0] = beta[:, 0] - beta[:, 0].mean()
-    return result
+    return np.asarray(result, dtype=np.float64)
 
 
 def _quasi_newton(
@@ -294,4 +295,4 @@ def _quasi_newton(
             "maxcor": 20,
         },
     )
-    return join(found.x), int(found.nit)
+    return _cheapest(join(found.x)), int(found.nit)

@@ -5,10 +5,12 @@ from understudy.synth.cart import Cart
 from understudy.synth.keep import Keep
 from understudy.synth.marginal import Marginal
 from understudy.synth.mixture import Mixture
+from understudy.synth.multinomial import Multinomial
 
 MODELS: dict[str, type[Model]] = {
     "cart": Cart,
     "keep": Keep,
     "marginal": Marginal,
     "mixture": Mixture,
+    "multinomial": Multinomial,
 }

@@ -58,8 +58,6 @@ class Mixture(Model):
         require_range(f"{where}.max_iter", self.max_iter, 1, whole=True)
         require_range(f"{where}.tolerance", self.tolerance, 0.0)
         require_range(f"{where}.floor", self.floor, 1e-10)
-        if not isinstance(self.grid, bool):
-            raise PlanError(f"{where}.grid", self.grid, "true or false")
 
     def fit(
         self,
@@ -130,26 +128,48 @@ class FittedMixture(Fitted):
         return report(self.mixture, points, self.settings.components, self.settings.floor)
 
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
-        """Draw rows; rows that a restriction forbids are drawn again, up to 50 times."""
+        """Draw rows: patterns among those that restrictions leave, then values by rejection.
+
+        Values that a restriction forbids are drawn again, up to 50 times.
+        """
+        limits = {name: within[name] for name in self.columns if name in within}
         weight = self.patterns.weights(rng)
-        values = self._draw(given.rows, weight, rng)
-        bad = self._forbidden(values, np.arange(given.rows), within)
+        possible = self._possible(given.rows, limits)
+        pattern = self.patterns.draw(possible, weight, rng)
+        # Where rules say nothing about missing values, how often they are drawn does not change.
+        keep = all(limit.missing is not None for limit in limits.values())
+        values = self._draw(pattern, rng)
+        bad = self._forbidden(values, np.flatnonzero(pattern >= 0), limits)
         for _ in range(_ROUNDS):
             if not bad.size:
                 break
-            values[bad] = self._draw(bad.size, weight, rng)
-            bad = self._forbidden(values, bad, within)
-        values[bad] = np.nan
-        codes = self._codes(values)
-        for name, code in codes.items():
-            code[bad] = given.encoding[name].unseen
-        drawn = {name: values[:, i].copy() for i, name in enumerate(self.columns)}
-        return given.encoding.block(codes, drawn, given.rows)
+            if not keep:
+                pattern[bad] = self.patterns.draw(possible[bad], weight, rng)
+            values[bad] = self._draw(pattern[bad], rng)
+            bad = self._forbidden(values, bad, limits)
+        pattern[bad] = -1
+        return self._block(given, values, pattern < 0)
 
-    def _draw(self, rows: int, weight: Floats, rng: np.random.Generator) -> Floats:
-        missing = self.patterns.draw(rows, weight, rng)
-        values = self.scale.values(mixture.draw(self.mixture, rows, rng), grid=self.settings.grid)
-        values[missing] = np.nan
+    def _possible(self, rows: int, limits: Within) -> NDArray[np.bool_]:
+        """Which patterns each row may have (rows × patterns)."""
+        possible = np.ones((rows, len(self.patterns.count)), dtype=bool)
+        for index, name in enumerate(self.columns):
+            if name not in limits:
+                continue
+            limit, encoding = limits[name], self.train.encoding[name]
+            lost = limit.permits(np.full(rows, encoding.missing, dtype=np.int32))
+            there = np.ones(rows, dtype=bool)
+            if limit.allowed is not None and limit.group is not None:
+                some = np.asarray(limit.allowed[:, : encoding.size].any(axis=1))
+                there = some[limit.group]
+            missing = self.patterns.missing[:, index]
+            possible &= np.where(missing[None, :], lost[:, None], there[:, None])
+        return possible
+
+    def _draw(self, pattern: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+        points = mixture.draw(self.mixture, len(pattern), rng)
+        values = self.scale.values(points, grid=self.settings.grid)
+        values[self.patterns.missing[pattern]] = np.nan
         return values
 
     def _codes(self, values: Floats) -> dict[str, NDArray[np.int32]]:
@@ -161,13 +181,22 @@ class FittedMixture(Fitted):
         return result
 
     def _forbidden(
-        self, values: Floats, rows: NDArray[np.int64], within: Within
+        self, values: Floats, rows: NDArray[np.int64], limits: Within
     ) -> NDArray[np.int64]:
+        """Those of ``rows`` whose values some restriction forbids."""
         good = np.ones(len(rows), dtype=bool)
-        codes = self._codes(values[rows]) if within else {}
-        for name in codes.keys() & within.keys():
-            good &= within[name].take(rows).permits(codes[name])
+        codes = self._codes(values[rows]) if limits else {}
+        for name, limit in limits.items():
+            good &= limit.take(rows).permits(codes[name])
         return rows[~good]
+
+    def _block(self, given: Block, values: Floats, nothing: NDArray[np.bool_]) -> Block:
+        values[nothing] = np.nan
+        codes = self._codes(values)
+        for name, code in codes.items():
+            code[nothing] = given.encoding[name].unseen
+        drawn = {name: values[:, i].copy() for i, name in enumerate(self.columns)}
+        return given.encoding.block(codes, drawn, given.rows)
 
     def log_density(self, rows: Block) -> Floats:
         """Log share of the row's missing pattern plus log density of its values, in their units."""

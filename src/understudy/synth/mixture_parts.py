@@ -96,8 +96,11 @@ class Patterns:
 
     @classmethod
     def of(cls, train: Block) -> Patterns:
-        """Count train's patterns."""
-        missing, count = np.unique(np.isnan(_values(train)), axis=0, return_counts=True)
+        """Count train's patterns; without rows, one in which everything is missing."""
+        gone = np.isnan(_values(train))
+        if not train.rows:
+            gone = np.ones((1, gone.shape[1]), dtype=bool)
+        missing, count = np.unique(gone, axis=0, return_counts=True)
         return cls(missing, count)
 
     def find(self, rows: Block) -> NDArray[np.int32]:
@@ -111,13 +114,16 @@ class Patterns:
         """One replicate's shares of the patterns, Dirichlet(count), not normalised."""
         return rng.standard_gamma(self.count.astype(np.float64))
 
-    def draw(self, rows: int, weight: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw a pattern for each row; without train rows everything is missing."""
-        if not len(self.count):
-            return np.ones((rows, self.missing.shape[1]), dtype=bool)
-        total = np.cumsum(weight)
-        spot = np.searchsorted(total, rng.random(rows) * total[-1], side="right")
-        return self.missing[np.minimum(spot, len(total) - 1)]
+    def draw(
+        self, possible: NDArray[np.bool_], weight: Floats, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draw a pattern for each row among those possible (rows × patterns); −1 if none is."""
+        total = np.cumsum(possible * weight, axis=1)
+        spot = rng.random(len(possible)) * total[:, -1]
+        pattern = (total <= spot[:, None]).sum(axis=1)
+        # Rounding may put the spot at the very end: the last pattern that is possible.
+        last = possible.shape[1] - 1 - possible[:, ::-1].argmax(axis=1)
+        return np.where(total[:, -1] > 0, np.minimum(pattern, last), -1)
 
 
 @dataclass(frozen=True)

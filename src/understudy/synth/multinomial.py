@@ -1,0 +1,257 @@
+"""One column drawn by multinomial logit with an L1 penalty (Bale & Quick §5.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import PlanError
+from understudy.kernels import multinomial
+from understudy.kernels.multinomial import MultinomialLogit
+from understudy.synth.base import (
+    NOWHERE,
+    Fitted,
+    Floats,
+    Model,
+    Restriction,
+    Within,
+    require_range,
+)
+from understudy.synth.refit import swap_by_refit
+from understudy.synth.terms import Term, Terms
+from understudy.tables.encode import Block, ColumnEncoding
+
+_MOST_CELLS = 50  # a number with more cells has too many classes
+
+
+@dataclass(frozen=True)
+class Multinomial(Model):
+    """Draw one column of few values from p(y = k | x) ∝ exp(α_k + xβ_k).
+
+    Coefficients minimise −C·log likelihood + Σ|β|; the intercepts α are not penalised. They are
+    plugged in, not drawn.
+
+    Attributes:
+        C: inverse of the penalty's strength.
+        degree: 1 for main effects, 2 or 3 for products of up to so many columns and for powers.
+        max_iter: most Newton steps.
+        tolerance: largest violation of the optimality conditions, in units of max(1, C).
+        max_terms: most terms that ``degree`` may lead to.
+    """
+
+    name: ClassVar[str] = "multinomial"
+    C: float = 1.0
+    degree: int = 1
+    max_iter: int = 100
+    tolerance: float = 1e-2
+    max_terms: int = 2_000
+
+    def check(self, where: str) -> None:
+        """Check the ranges of all settings."""
+        require_range(f"{where}.C", self.C, 1e-9)
+        require_range(f"{where}.degree", self.degree, 1, 3, whole=True)
+        require_range(f"{where}.max_iter", self.max_iter, 1, whole=True)
+        require_range(f"{where}.tolerance", self.tolerance, 1e-9)
+        require_range(f"{where}.max_terms", self.max_terms, 1, whole=True)
+
+    def fit(
+        self,
+        train: Block,
+        columns: Sequence[str],
+        given: Sequence[str],
+        *,
+        rng: np.random.Generator,
+    ) -> FittedMultinomial:
+        """Fit to train. The optimum has no randomness: the stream is not used."""
+        (column,) = columns
+        encoding = train.encoding[column]
+        if encoding.is_numeric and encoding.size > _MOST_CELLS:
+            raise PlanError(
+                column,
+                self.name,
+                f"a model for numbers, cart or mixture: it has {encoding.size} cells, and "
+                f"{self.name} draws at most {_MOST_CELLS}",
+            )
+        return self.refit(train.select([column, *given]), None)
+
+    def refit(self, train: Block, begin: FittedMultinomial | None) -> FittedMultinomial:
+        """Fit to a table of the column and its predictors, beginning from another fit if any."""
+        column, *given = train.names
+        terms = Terms.of(train, given, self.degree, self.max_terms, column)
+        classes, label = np.unique(train.codes[column], return_inverse=True)
+        start = None if begin is None else _carried(begin, terms, classes)
+        if len(classes) == 0:
+            model = MultinomialLogit(np.zeros(0), np.zeros((0, len(terms.terms))), converged=True)
+        else:
+            model = multinomial.fit(
+                terms.matrix(train),
+                label,
+                len(classes),
+                strength=self.C,
+                tolerance=self.tolerance,
+                max_iter=self.max_iter,
+                begin=start,
+            )
+        return FittedMultinomial(self, train, terms, classes, model)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMultinomial(Fitted):
+    """Coefficients of the classes that train has.
+
+    Attributes:
+        settings: the model.
+        train: the column and its predictors.
+        terms: what the coefficients belong to.
+        classes: codes of the classes.
+        model: the coefficients.
+    """
+
+    settings: Multinomial
+    train: Block
+    terms: Terms
+    classes: NDArray[np.int32]
+    model: MultinomialLogit
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The one column that is drawn."""
+        return self.train.names[:1]
+
+    @property
+    def given(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The predictors."""
+        return self.train.names[1:]
+
+    @property
+    def encoding(self) -> ColumnEncoding:
+        """The encoding of the column."""
+        return self.train.encoding[self.columns[0]]
+
+    def log_probabilities(self, rows: Block) -> Floats:
+        """Log probability of every class for every row."""
+        return multinomial.log_probabilities(self.model, self.terms.matrix(rows))
+
+    def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
+        """Draw a class for every row; numbers are then drawn inside their cell."""
+        name = self.columns[0]
+        if len(self.classes):
+            codes = self._draw(given, rng, within.get(name))
+        else:  # train had no rows
+            codes = np.full(given.rows, self.encoding.missing, dtype=np.int32)
+        cells = self.encoding.cells
+        values = {} if cells is None else {name: cells.draw(codes, rng)}
+        return given.encoding.block({name: codes}, values, given.rows)
+
+    def _draw(
+        self, given: Block, rng: np.random.Generator, limit: Restriction | None
+    ) -> NDArray[np.int32]:
+        scores = self.log_probabilities(given)
+        spot = rng.random(given.rows)
+        if limit is None:
+            return self._pick(scores, spot)
+        gone = self._gone(scores, spot, limit)
+        for index, code in enumerate(self.classes):
+            column = np.full(given.rows, code, dtype=np.int32)
+            scores[~limit.permits(column), index] = -np.inf
+        if limit.missing is not None:
+            scores[:, self.classes == limit.missing] = -np.inf
+        picked = self._pick(scores, spot)
+        return np.where(gone, np.int32(limit.missing or 0), picked)
+
+    def _pick(self, scores: Floats, spot: Floats) -> NDArray[np.int32]:
+        """The class at ``spot`` (0 to 1) of each row's probabilities; unseen where all are 0."""
+        peak = scores.max(axis=1, keepdims=True)
+        # Relative to the likeliest class allowed: a rule may leave only what is very rare.
+        share = np.exp(scores - np.where(np.isinf(peak), 0.0, peak))
+        total = np.cumsum(share, axis=1)
+        picked = (total <= (spot * total[:, -1])[:, None]).sum(axis=1)
+        # Rounding may put the spot at the very end: the last class that is possible.
+        last = share.shape[1] - 1 - (share[:, ::-1] > 0).argmax(axis=1)
+        codes = self.classes[np.minimum(picked, last)]
+        return np.where(total[:, -1] > 0, codes, self.encoding.unseen).astype(np.int32)
+
+    def _gone(self, scores: Floats, spot: Floats, limit: Restriction) -> NDArray[np.bool_]:
+        """Rows drawn as missing where rules say nothing about it; ``spot`` is spread anew.
+
+        It is as likely as without the rules, and certain where no other class is allowed.
+        """
+        share = np.zeros(len(spot))
+        for index in np.flatnonzero(self.classes == limit.missing):
+            here = limit.permits(np.full(len(spot), limit.missing, dtype=np.int32))
+            share = np.where(here, np.exp(scores[:, index]), 0.0)
+            if limit.allowed is not None and limit.group is not None:
+                others = self.classes[self.classes != limit.missing]
+                only = ~np.asarray(limit.allowed[:, others].any(axis=1))
+                share[here & only[limit.group]] = 1.0
+        gone = spot < share
+        spot -= np.where(gone, 0.0, share)
+        spot /= np.where(gone, 1.0, np.maximum(1.0 - share, 1e-300))
+        return np.asarray(gone)
+
+    def log_density(self, rows: Block) -> Floats:
+        """Log probability of the row's class, times the density inside the cell of a number."""
+        result = self._log_class(rows)
+        if self.encoding.cells is not None:
+            result = result + self.encoding.cells.log_density(rows.values[self.columns[0]])
+        return result
+
+    def _log_class(self, rows: Block) -> Floats:
+        result = np.full(rows.rows, -np.inf)
+        if len(self.classes):
+            codes = rows.codes[self.columns[0]]
+            spot = np.minimum(np.searchsorted(self.classes, codes), len(self.classes) - 1)
+            known = np.flatnonzero(self.classes[spot] == codes)
+            result[known] = self.log_probabilities(rows)[known, spot[known]]
+        return result
+
+    def log_prob(self, replicate: Block) -> float:
+        """Sum of the log probabilities of the classes: rows share no drawn parameter.
+
+        The density inside a number's cell depends on the frozen encoding alone and is left out.
+        """
+        return float(self._log_class(replicate).sum())
+
+    def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
+        """Refits that begin at this fit, for the record as for each candidate."""
+        return swap_by_refit(
+            lambda train: self.settings.refit(train, self),
+            self.train,
+            record,
+            candidates,
+            replicates,
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Coefficients, the classes' codes, and each term's columns and codes (−1: the value)."""
+        names = list(self.given)
+        factors = np.full((len(self.terms.terms), 3, 2), -2, dtype=np.int64)
+        for row, term in enumerate(self.terms.terms):
+            for spot, (name, code) in enumerate(term):
+                factors[row, spot] = names.index(name), code
+        return {
+            "classes": self.classes,
+            "intercept": self.model.intercept,
+            "coefficients": self.model.coefficients,
+            "terms": factors,
+        }
+
+
+def _carried(
+    begin: FittedMultinomial, terms: Terms, classes: NDArray[np.int32]
+) -> MultinomialLogit | None:
+    """Coefficients to begin from: the other fit's where terms agree, 0 elsewhere."""
+    if not np.array_equal(begin.classes, classes):
+        return None
+    if begin.terms == terms:
+        return begin.model
+    place: dict[Term, int] = {term: index for index, term in enumerate(begin.terms.terms)}
+    coefficients = np.zeros((len(classes), len(terms.terms)))
+    for index, term in enumerate(terms.terms):
+        if term in place:
+            coefficients[:, index] = begin.model.coefficients[:, place[term]]
+    return MultinomialLogit(begin.model.intercept, coefficients)
