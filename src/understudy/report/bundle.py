@@ -7,6 +7,7 @@ import hashlib
 import os
 import tempfile
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
@@ -24,18 +25,20 @@ def bundle() -> str:
     kept = _kept(folder)
     if kept is not None:
         return kept
-    made: str = vl_convert.javascript_bundle()
+    made: str = vl_convert.javascript_bundle(None)
     _keep(folder, made)
     return made
 
 
 def _folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "understudy"
+    with contextlib.suppress(RuntimeError):  # nobody's home
+        return (Path(base) if base else Path.home() / ".cache") / "understudy"
+    return Path(tempfile.gettempdir()) / "understudy"
 
 
 def _stem() -> str:
-    return f"charts-{vl_convert.__version__}-"
+    return f"charts-{version('vl-convert-python')}-"
 
 
 def _kept(folder: Path) -> str | None:
