@@ -12,6 +12,8 @@ from pathlib import Path
 
 import vl_convert
 
+_EXPORT = "window.vegaEmbed = vegaEmbed;"
+
 
 @cache
 def bundle() -> str:
@@ -22,19 +24,22 @@ def bundle() -> str:
     time.
     """
     folder = _folder()
+    if folder is None:
+        return vl_convert.javascript_bundle(_EXPORT)
     kept = _kept(folder)
     if kept is not None:
         return kept
-    made: str = vl_convert.javascript_bundle(None)
+    made = vl_convert.javascript_bundle(_EXPORT)
     _keep(folder, made)
     return made
 
 
-def _folder() -> Path:
+def _folder() -> Path | None:
+    """The user's own cache folder: a shared one could be filled by somebody else."""
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    with contextlib.suppress(RuntimeError):  # nobody's home
+    with contextlib.suppress(RuntimeError):  # a user without a home
         return (Path(base) if base else Path.home() / ".cache") / "understudy"
-    return Path(tempfile.gettempdir()) / "understudy"
+    return None
 
 
 def _stem() -> str:
