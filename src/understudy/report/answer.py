@@ -160,7 +160,9 @@ def _columns(rows: Sequence[Row]) -> Use | None:
 
 
 def _pairs(rows: Sequence[Row]) -> Use | None:
-    found = [row for row in rows if row.measure == "pair.distance" and row.item["value"] is not None]
+    found = [
+        row for row in rows if row.measure == "pair.distance" and row.item["value"] is not None
+    ]
     overall = [row for row in found if not row.target]
     if not overall:
         return None

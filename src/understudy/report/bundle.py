@@ -7,9 +7,12 @@ import hashlib
 import os
 import tempfile
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
+
+_EXPORT = "window.vegaEmbed = vegaEmbed;"
 
 
 @cache
@@ -21,21 +24,26 @@ def bundle() -> str:
     time.
     """
     folder = _folder()
+    if folder is None:
+        return vl_convert.javascript_bundle(_EXPORT)
     kept = _kept(folder)
     if kept is not None:
         return kept
-    made: str = vl_convert.javascript_bundle()
+    made = vl_convert.javascript_bundle(_EXPORT)
     _keep(folder, made)
     return made
 
 
-def _folder() -> Path:
+def _folder() -> Path | None:
+    """The user's own cache folder: a shared one could be filled by somebody else."""
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "understudy"
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        return (Path(base) if base else Path.home() / ".cache") / "understudy"
+    return None
 
 
 def _stem() -> str:
-    return f"charts-{vl_convert.__version__}-"
+    return f"charts-{version('vl-convert-python')}-"
 
 
 def _kept(folder: Path) -> str | None:

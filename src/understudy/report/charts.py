@@ -58,9 +58,16 @@ def scale(gate: Gate) -> Spec:
         "type": "nominal",
         "sort": order,
         "title": None,
-        "axis": {"labelLimit": 170, "grid": True, "ticks": False, "domain": False},
+        "axis": {
+            "labelLimit": 170,
+            "labelPadding": 8,
+            "grid": True,
+            "ticks": False,
+            "domain": False,
+        },
     }
-    x = {"field": "value", "type": "quantitative", "axis": axis, "scale": {"nice": True}}
+    # Padding keeps a case at 0 from lying on the labels.
+    x = {"field": "value", "type": "quantitative", "axis": axis, "scale": {"padding": 12}}
     kinds = ["release", "reference", "known"]
     shape = {
         "field": "kind",
@@ -79,7 +86,7 @@ def scale(gate: Gate) -> Spec:
     }
     return _spec(
         gate.scale,
-        height={"step": 24},
+        height=24 * len(order),
         layer=[
             {
                 "transform": [{"filter": "datum.kind === 'reference'"}],
@@ -104,7 +111,7 @@ def curve(found: Curve) -> Spec:
     return _spec(
         found.points,
         height=220,
-        mark={"type": "line", "strokeWidth": 2, "interpolate": "step-after"},
+        mark={"type": "line", "strokeWidth": 2, "interpolate": "linear"},
         encoding={
             "x": {
                 "field": "x",
@@ -141,7 +148,7 @@ def used(found: Propensities) -> Spec:
     names = [point["name"] for point in found.used]
     return _spec(
         found.used,
-        height={"step": 20},
+        height=20 * len(names),
         mark={"type": "bar", "color": "var(--original)", "height": {"band": 0.7}},
         encoding={
             "y": {"field": "name", "type": "nominal", "sort": names, "axis": _names()},
@@ -161,7 +168,7 @@ def heat(found: Pairs) -> Spec:
     place = {"type": "nominal", "sort": names, "scale": {"domain": names}}
     return _spec(
         found.points,
-        height={"step": 24 if len(names) <= 20 else 14},
+        height=(24 if len(names) <= 20 else 14) * len(names),
         mark={"type": "rect", "fill": "var(--synthetic)", "stroke": "var(--page)"},
         encoding={
             "x": {"field": "a", **place, "axis": {**axis, "labelAngle": -45, "labelLimit": 90}},
@@ -192,9 +199,9 @@ def _levels(found: Look) -> Spec:
     x = {"field": "share", "type": "quantitative", "axis": _share_axis()}
     return _spec(
         _present(found),
-        height={"step": 20},
+        height=20 * len(found.labels),
         encoding={"y": y, "x": x},
-        layer=[_bar({"height": {"band": 0.75}}), *_marks("y", "width")],
+        layer=[_bar({"height": {"band": 0.75}}), *_marks("y")],
     )
 
 
@@ -204,14 +211,15 @@ def _ordered(found: Look) -> Spec:
         "field": "level",
         "type": "nominal",
         "sort": labels,
-        "axis": {"title": None, "labelOverlap": "greedy", "labelAngle": -45, "labelLimit": 80},
+        "axis": {"title": None, "labelOverlap": "greedy", "labelAngle": -45, "labelLimit": 90}
+        | {"labelExpr": "split(datum.label, ' – ')[0]"},
     }
     y = {"field": "share", "type": "quantitative", "axis": _share_axis()}
     return _spec(
         _present(found),
         height=150,
         encoding={"x": x, "y": y},
-        layer=[_bar({"width": {"band": 0.85}}), *_marks("x", "height")],
+        layer=[_bar({"width": {"band": 0.85}}), *_marks("x")],
     )
 
 
@@ -222,9 +230,15 @@ def _bar(size: Mapping[str, Any]) -> Spec:
     }
 
 
-def _marks(band: str, _: str) -> list[Spec]:
+def _marks(band: str) -> list[Spec]:
     orient = "vertical" if band == "y" else "horizontal"
-    tick = {"type": "tick", "color": "var(--held)", "thickness": 2, "orient": orient, "bandSize": 14}
+    tick = {
+        "type": "tick",
+        "color": "var(--held)",
+        "thickness": 2,
+        "orient": orient,
+        "bandSize": 14,
+    }
     return [
         {"transform": [{"filter": "datum.table === 'Held out'"}], "mark": tick},
         {

@@ -86,7 +86,8 @@ def look(place: int, column: Mapping[str, Any], rows: Sequence[Row]) -> Look:
     shape = "bins" if ends and len(ends) == len(labels) + 1 else "levels"
     if shape == "levels" and len(labels) > _MOST_BARS + 1 and column["shape"] == "bins":
         shape = "ordered"
-    points = _binned(tables, ends) if shape == "bins" else _levelled(tables, labels)
+    labels = _used_labels(labels, tables) if shape == "levels" else labels
+    points = _binned(tables, ends) if ends and shape == "bins" else _levelled(tables, labels)
     return Look(
         place,
         str(column["name"]),
@@ -184,14 +185,20 @@ def _levelled(tables: Sequence[tuple[str, str, Sequence[float]]], labels: Sequen
     ]
 
 
-def _binned(
-    tables: Sequence[tuple[str, str, Sequence[float]]], ends: Sequence[float]
-) -> Points:
+def _binned(tables: Sequence[tuple[str, str, Sequence[float]]], ends: Sequence[float]) -> Points:
     return [
         {"line": line, "from": ends[i], "to": ends[i + 1], "table": group, "share": shares[i]}
         for line, (_, group, shares) in enumerate(tables)
         for i in range(len(shares))
     ]
+
+
+def _used_labels(
+    labels: tuple[str, ...], tables: Sequence[tuple[str, str, Sequence[float]]]
+) -> tuple[str, ...]:
+    """Without the last one, the pool of other levels, where no table has any."""
+    last = len(labels) - 1
+    return labels if any(_at(shares, last) for _, _, shares in tables) else labels[:last]
 
 
 def _at(shares: Sequence[float], place: int) -> float | None:

@@ -172,6 +172,7 @@ def _allowed(item: Item, share: bool) -> str:
     if item["margin"] is None:
         return number(None)
     margin = number(item["margin"], share=share).replace("%", " points")
+    margin = "1 point" if margin == "1 points" else margin
     side = {"higher": "lower by", "lower": "higher by"}.get(item["better"], "off by")
     return f"{side} {margin}"
 

@@ -88,8 +88,14 @@ def _provenance(run: Mapping[str, Any], provenance: Mapping[str, Any]) -> tuple[
         ("understudy", run.get("understudy") or provenance.get("version")),
         ("Python", provenance.get("python")),
         ("numpy", provenance.get("numpy")),
-        ("Family-wise error rate of the gates", None if error is None else number(error, share=True)),
-        ("Confidence of each gate’s interval", None if level is None else number(level, share=True)),
+        (
+            "Family-wise error rate of the gates",
+            None if error is None else number(error, share=True),
+        ),
+        (
+            "Confidence of each gate’s interval",
+            None if level is None else number(level, share=True),
+        ),
         ("Undecided blocks", "yes" if provenance.get("strict") else "no"),
     ]
     return tuple((name, str(value)) for name, value in found if value is not None)

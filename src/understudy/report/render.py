@@ -22,22 +22,26 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 def render(view: View) -> str:
     """The page as one HTML file, with the chart library in it once."""
     library, drawing = bundle(), _text("charts.js")
-    return _environment().get_template("report.html.jinja").render(
-        view=view,
-        specs=_specs(view),
-        config=embedded(charts.CONFIG),
-        style=Markup(_text("style.css")),
-        scripts=[Markup(library), Markup(drawing)],
-        policy=policy(library, drawing),
+    return (
+        _environment()
+        .get_template("report.html.jinja")
+        .render(
+            view=view,
+            specs=_specs(view),
+            config=embedded(charts.CONFIG),
+            style=Markup(_text("style.css")),
+            scripts=[Markup(library), Markup(drawing)],
+            policy=policy(library, drawing),
+        )
     )
 
 
 def embedded(value: Any) -> Markup:
-    """JSON that cannot end the script element it stands in.
+    r"""JSON that cannot end the script element it stands in.
 
     Example:
         >>> embedded({"name": "</script><b>"})
-        Markup('{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}')
+        Markup('{"name":"\\u003c/script\\u003e\\u003cb\\u003e"}')
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign, escaped in _UNSAFE.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, time
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,8 @@ def _between(low: str, high: str) -> str:
 def _text(value: Any, encoding: ColumnEncoding) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
     return str(value)
 
 

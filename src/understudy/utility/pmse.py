@@ -66,10 +66,9 @@ class Pmse(Measure):
         if not (real.rows and synthetic.rows and columns):
             return {}
         both = (*_arrays(real, columns), *_arrays(synthetic, columns))
-        levels = [evidence.encoding[n].width for n in columns if n not in real.values]
-        order = [n for n in columns if n in real.values] + [
-            n for n in columns if n not in real.values
-        ]
+        nominal = [n for n in columns if n not in real.values]
+        levels = [evidence.encoding[n].width for n in nominal]
+        order = [n for n in columns if n in real.values] + nominal
         tree = tree_scores(*both, levels, rng=rng)
         return {
             "propensity": {

@@ -2,7 +2,7 @@
 (() => {
   const config = JSON.parse(document.getElementById("chart-config").textContent);
   const options = {
-    ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: false, config,
+    ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: false, logLevel: 1, config,
     loader: { load: () => Promise.reject(new Error("no network")) },
   };
   const waiting = new Set(document.querySelectorAll("[data-chart]"));

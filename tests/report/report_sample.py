@@ -1,0 +1,117 @@
+"""Findings and summaries made by hand, with names that try to break out of the page."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from understudy.results import Better, Estimate, Finding, Findings, Verdict
+
+HOSTILE = (
+    "<b>region</b>",
+    "<script>alert(1)</script>",
+    "{{7*7}}",
+    "=HYPERLINK(\"http://evil.example\",'x')",
+    "</script><!--",
+    "a\"onmouseover='x'\u2028b",
+)
+GATES = ("ims", "dcr.p05", "nndr.p05", "dcr.share", "uniques.replicated", "copies")
+NAN = math.nan
+
+
+def finding(
+    measure: str,
+    verdict: Verdict = Verdict.HOLDS,
+    *,
+    target: str | None = None,
+    value: float = 0.2,
+    gate: bool = False,
+    replicate: int | None = 1,
+    note: str = "",
+) -> Finding:
+    lost = math.isnan(value)
+    low, high = (NAN, NAN) if lost else (value - 0.01, value + 0.01)
+    reference, margin = (NAN, NAN) if lost else (0.19, 0.02)
+    estimate = Estimate(
+        measure,
+        value,
+        low,
+        high,
+        reference,
+        Better.LOWER,
+        margin,
+        target=target,
+        replicate=replicate,
+        note=note,
+    )
+    cases = {} if lost else {"copy": 1.0, "fresh": 0.19, "permuted": 0.0}
+    return Finding(estimate, verdict, gate, cases, 0.1234567)
+
+
+def findings(
+    names: tuple[str, ...] = HOSTILE,
+    *,
+    provenance: dict[str, Any] | None = None,
+    **verdicts: Verdict,
+) -> Findings:
+    """Six gates that hold (but for those named) and a finding for each column."""
+    by_name = {name.replace("_", "."): verdict for name, verdict in verdicts.items()}
+    gates = [finding(name, by_name.get(name, Verdict.HOLDS), gate=True) for name in GATES]
+    columns = [finding("marginal.distance", target=name) for name in names]
+    models = [
+        finding("pair.distance"),
+        finding("pair.distance", Verdict.FAILS, target=" × ".join(names[:2])),
+        finding("pmse.logit.ratio", Verdict.UNDECIDED, target="train", note="about 3 times decide"),
+        finding("pmse.cart.ratio", Verdict.FAILS, target="holdout"),
+    ]
+    tables = {
+        "train": {"rows": 300, "columns": len(names)},
+        "holdout": {"rows": 100, "columns": len(names)},
+        "synthetic": [{"rows": 400, "columns": len(names)}],
+    }
+    receipts = ({"step": "prepare", "did": f"banded {names[0]}"},)
+    given = {"job": "release", "dropped": {names[-1]: "a direct identifier"}}
+    return Findings(
+        "00ff", tables, (*gates, *columns, *models), receipts, given | (provenance or {})
+    )
+
+
+def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any]:
+    grid = [i / 20 for i in range(21)]
+    curve = {"grid": grid, "holdout": grid, "synthetic": [grid]}
+    bars = {"ends": [0, 0.5, 1], "real": [0.4, 0.6], "synthetic": [0.5, 0.5]}
+    return {
+        "closeness": {"ims": curve, "dcr": curve, "nndr": curve},
+        "columns": [column(name, i, bins) for i, name in enumerate(names)],
+        "pairs": [
+            {"columns": [a, b], "distance": 0.1, "null": 0.05, "excess": 0.05}
+            for i, a in enumerate(names)
+            for b in names[i + 1 :]
+        ][:2000],
+        "propensity": {
+            "share": 0.5,
+            "logit": bars,
+            "cart": bars,
+            "used": dict.fromkeys(names, 1 / len(names)),
+        },
+    }
+
+
+def column(name: str, place: int, bins: int) -> dict[str, Any]:
+    numeric = place % 2 == 0
+    size = bins if numeric else 8
+    labels = [f"{i} – {i + 1}" if numeric else f"{name} level {i}" for i in range(size)]
+    return {
+        "name": name,
+        "kind": "number" if numeric else "category",
+        "role": "sensitive" if place == 1 else "other",
+        "label": f"label of {name}",
+        "shape": "bins" if numeric else "levels",
+        "labels": labels,
+        "ends": [float(i) for i in range(size + 1)] if numeric else None,
+        "original": [1 / size] * size,
+        "holdout": [1 / size] * size,
+        "synthetic": [[1 / size] * size],
+        "missing": {"original": 0.1, "synthetic": [0.1]},
+        "distinct": size,
+    }

@@ -1,0 +1,203 @@
+"""The page as a whole: well formed, safe with any name, complete without charts."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_sample import GATES, HOSTILE, NAN, finding, findings, summaries
+
+import understudy.report
+from understudy.report import page
+from understudy.report.bundle import bundle
+from understudy.results import Findings, Verdict
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Reader(HTMLParser):
+    """Checks that tags balance, and collects elements, texts and scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None], tuple[str, ...]]] = []
+        self.text: list[str] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.problems: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs), tuple(self.open)))
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> at {self.getpos()}")
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            attrs, text = self.scripts[-1]
+            self.scripts[-1] = (attrs, text + data)
+        elif not self.open or self.open[-1] != "style":
+            self.text.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _, _ in self.elements)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page(findings(), summaries())
+
+
+@pytest.fixture(scope="module")
+def read(html: str) -> Reader:
+    return Reader(html)
+
+
+def test_tags_balance_and_there_is_one_heading_of_the_first_rank(read: Reader) -> None:
+    assert read.problems == []
+    assert read.open == []
+    assert read.count("h1") == 1
+    assert next(attrs for tag, attrs, _ in read.elements if tag == "html")["lang"] == "en"
+
+
+def test_identifiers_are_unique_and_links_lead_somewhere(read: Reader) -> None:
+    ids = [attrs["id"] for _, attrs, _ in read.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [str(a["href"]) for tag, a, _ in read.elements if tag == "a"]
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+    named = [str(a["aria-labelledby"]) for _, a, _ in read.elements if "aria-labelledby" in a]
+    assert set(named) <= set(ids)
+
+
+def test_each_table_has_a_caption_and_scoped_headings(html: str, read: Reader) -> None:
+    assert read.count("table") == read.count("caption") > 5
+    scopes = [attrs.get("scope") for tag, attrs, _ in read.elements if tag == "th"]
+    assert set(scopes) == {"col", "row"}
+
+
+def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
+    charts = [attrs for _, attrs, _ in read.elements if "data-chart" in attrs]
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    assert len(charts) == len(GATES) + 3 + len(HOSTILE) + 1 + 3
+    for chart in charts:
+        assert chart["role"] == "img"
+        assert "table" in str(chart["aria-label"])
+        assert json.loads(specs[chart["data-chart"]])["data"]["values"]
+    assert read.count("details") == len(charts) - 1  # the pairs' table stands beside the map
+
+
+def test_hostile_names_are_text_and_nothing_else(html: str, read: Reader) -> None:
+    for name in HOSTILE:
+        assert " ".join(name.split()) in read.words
+    assert "<b>" not in html
+    assert "alert(1)</script>" not in html
+    assert not any("onmouseover" in attrs for _, attrs, _ in read.elements)
+    data = [text for attrs, text in read.scripts if attrs.get("type") == "application/json"]
+    assert not any(sign in text for text in data for sign in "<>&\u2028\u2029")
+    assert any(HOSTILE[4] in json.dumps(json.loads(text), ensure_ascii=False) for text in data)
+
+
+def test_names_never_become_fields_or_expressions(read: Reader) -> None:
+    for attrs, text in read.scripts:
+        if attrs.get("type") == "application/json" and str(attrs.get("id")).startswith("spec-"):
+            spec = json.loads(text)
+            spec.pop("data")
+            rest = re.sub(r'"(sort|domain)": \[[^]]*\]', "", json.dumps(spec, ensure_ascii=False))
+            assert not any(name in rest for name in HOSTILE)
+
+
+def test_the_library_is_in_it_once_and_nothing_is_loaded(html: str, read: Reader) -> None:
+    assert html.count(bundle()) == 1
+    assert not any({"src", "href"} & set(a) for tag, a, _ in read.elements if tag != "a")
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_policy_allows_exactly_the_scripts_of_the_page(read: Reader) -> None:
+    content = next(str(a["content"]) for t, a, _ in read.elements if a.get("http-equiv"))
+    running = [text for attrs, text in read.scripts if attrs.get("type") != "application/json"]
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in running]
+    assert len(hashes) == 2
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    assert f"script-src {allowed};" in content
+    assert content.startswith("default-src 'none'")
+    assert "unsafe-eval" not in content
+
+
+def test_the_page_is_the_same_from_json() -> None:
+    made = findings()
+    read = Findings.from_json(json.loads(made.dumps()))
+    again = json.loads(json.dumps(summaries()))
+    assert page(read, again) == page(made, summaries())
+
+
+def test_no_word_promises_what_no_check_can_give(read: Reader) -> None:
+    said = read.words.lower()
+    for word in ("anonymous", "anonymised", "compliant", "gdpr", "overall score"):
+        assert word not in said
+    assert said.count("anonymity") == said.count("not proof of anonymity") == 1
+
+
+def test_a_table_of_a_hundred_columns_stays_small() -> None:
+    names = tuple(f"column_{i}" for i in range(100))
+    text = page(findings(names), summaries(names, 26))
+    assert len(text.encode()) < 5_000_000
+
+
+@pytest.mark.parametrize("shown", [{}, {"columns": [], "pairs": [], "closeness": {}}])
+def test_empty_summaries_leave_the_answer(shown: dict[str, object]) -> None:
+    read = Reader(page(findings(), shown))
+    assert read.problems == []
+    assert "Released" in read.words
+
+
+def test_nothing_measured_and_nothing_known() -> None:
+    lost = tuple(
+        finding(n, Verdict.NOT_MEASURED, value=NAN, gate=True, note="no holdout") for n in GATES
+    )
+    read = Reader(page(Findings("", {}, lost), {}))
+    assert read.problems == []
+    assert "Withheld" in read.words
+    assert "There is no holdout" in read.words
+    assert "nan" not in read.words.lower().split()
+    assert Reader(page(Findings("", {}, ()), {})).problems == []
+
+
+def test_a_number_that_is_not_finite_in_summaries_is_left_out() -> None:
+    shown = summaries()
+    shown["columns"][1]["original"][0] = NAN
+    assert "NaN" not in "".join(text for a, text in Reader(page(findings(), shown)).scripts[:-2])
+
+
+def test_drawing_imports_no_arithmetic() -> None:
+    folder = Path(understudy.report.__file__).parent
+    banned = {"numpy", "scipy", "sklearn", "pyarrow", "pandas", "polars"}
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            else:
+                continue
+            assert not banned & {name.split(".")[0] for name in names}, path.name
+            ours = [name for name in names if name.startswith("understudy")]
+            assert all(n.startswith(("understudy.report", "understudy.results")) for n in ours)
