@@ -14,7 +14,7 @@ LAYERS = (
     ("kernels",),
     ("evidence",),
     ("synth", "protect", "risk", "utility"),
-    ("plans", "study", "tune", "execute", "inspect", "combine", "note"),
+    ("plans", "study", "tune", "execute", "inspection", "combine", "note"),
     ("report", "folder"),
     ("api",),
     ("cli", "studio"),

@@ -72,7 +72,7 @@ def inspect(file: str, plan: Path | None, as_json: bool) -> None:
       understudy inspect patients.csv --plan plan.toml
     """
     from understudy.api import read
-    from understudy.inspect import inspect as look
+    from understudy.inspection import inspect as look
 
     found = look(read(file))
     if plan is not None:

@@ -21,6 +21,7 @@ from understudy.tables.numeric import Numeric, find_numeric
 from understudy.tables.schema import Column, Kind, Layout, Schema
 from understudy.tables.table import Table
 
+_LARGE = 1e150
 Codes = NDArray[np.int32]
 Values = NDArray[np.float64]
 
@@ -225,9 +226,18 @@ def _fit_column(table: Table, column: Column, cells: int, shared: int) -> Column
     numeric = find_numeric(array, column)
     values = numeric.to_float(array)
     present = values[~np.isnan(values)]
-    mean, sd = (float(present.mean()), float(present.std())) if present.size else (0.0, 0.0)
+    mean, sd = _scale(present)
     found = find_cells(present, most=cells, shared=shared, step=numeric.step)
     return ColumnEncoding(column, numeric=numeric, cells=found, mean=mean, sd=sd)
+
+
+def _scale(present: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean and standard deviation, also where squares are beyond the largest float."""
+    if not present.size:
+        return 0.0, 0.0
+    most = float(np.abs(present).max())
+    unit = most if most > _LARGE else 1.0
+    return float((present / unit).mean()) * unit, float((present / unit).std()) * unit
 
 
 def _levels(array: pa.ChunkedArray, column: Column) -> tuple[str, ...]:

@@ -181,6 +181,8 @@ def _float_step(array: pa.ChunkedArray, column: Column) -> float:
     values = np.asarray(pc.cast(pc.drop_null(array), pa.float64()).to_numpy())
     values = values[np.isfinite(values)]
     for digits in range(_MOST_DECIMALS + 1):
-        if np.array_equal(np.round(values, digits), values):
+        with np.errstate(over="ignore"):  # 1e308 in cents is no float: then there is no grid
+            on_grid = np.array_equal(np.round(values, digits), values)
+        if on_grid:
             return float(10.0**-digits)
     return 0.0

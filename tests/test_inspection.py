@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.inspect import inspect
+from understudy.inspection import inspect
 from understudy.plans.plan import Plan
 from understudy.plans.proposals import likely_quasi
 from understudy.synth.rule_kinds import parse_rules
