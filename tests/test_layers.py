@@ -18,6 +18,7 @@ LAYERS = (
     ("report", "folder"),
     ("api",),
     ("cli", "studio"),
+    ("__main__",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 SIBLINGS = ("synth", "protect", "risk", "utility")
