@@ -131,3 +131,21 @@ def test_hessian_is_the_derivative_of_the_gradient():
         )
         slow[:, index] = ((up - down) / 2e-5).ravel()
     assert np.allclose(exact, slow, atol=1e-4)
+
+
+def test_violation_is_the_subgradient_nearest_to_zero():
+    x, label = problem(rows=60)
+    held = multinomial._Problem.of(x, label, 4, 3.0)
+    beta = np.random.default_rng(0).normal(0, 0.5, (4, 7))
+    beta[:, 1:4] = 0.0
+    slope = held.gradient(held.value(beta)[1])
+    for index in np.ndindex(4, 7):  # each coefficient alone, by trying the whole subdifferential
+        if index[1] == 0:
+            signs = np.zeros(1)
+        elif beta[index]:
+            signs = np.array([np.sign(beta[index])])
+        else:
+            signs = np.linspace(-1, 1, 2001)
+        slope[index] = np.abs(slope[index] + signs).min()
+    found = multinomial._violation(held, beta, held.value(beta)[1])
+    assert found == pytest.approx(slope.max() / 3.0, abs=1e-3)

@@ -240,3 +240,9 @@ def test_few_valued_numbers_are_drawn_inside_their_cells():
     block = fit_encoding(table).encode(table)
     drawn = fit(block, "children", ()).sample(block.encoding.empty(500), rng=stream(1, 1))
     assert set(drawn.values["children"]) == {0.0, 1.0, 2.0, 3.0}
+
+
+def test_scores_that_no_float_can_exponentiate_are_drawn_from(block):
+    scores = np.array([[-np.inf, -2000.0, -2001.0], [-np.inf, -np.inf, -np.inf]])
+    picked = fit(block)._pick(scores, np.array([0.5, 0.5]))
+    assert picked.tolist() == [1, block.encoding["grade"].unseen]
