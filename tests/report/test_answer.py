@@ -44,6 +44,16 @@ def test_a_withheld_release_names_the_gate_the_numbers_and_the_remedy() -> None:
     assert "min_leaf" in reason
 
 
+def test_an_assessment_gives_no_advice_about_a_synthesis_that_is_not_ours() -> None:
+    (reason,) = view({"job": "assess"}, ims=Verdict.FAILS).banner.reasons
+    assert "min_leaf" not in reason
+
+
+def test_gates_lost_for_one_reason_are_named_together() -> None:
+    lost = view(ims=Verdict.NOT_MEASURED, copies=Verdict.NOT_MEASURED).banner.reasons
+    assert [one.strip() for one in lost] == ["ims, copies could not be measured."]
+
+
 def test_no_sentence_of_success_stands_beside_a_failure() -> None:
     assert "No gate fails" not in view(ims=Verdict.FAILS).banner.sentence
     told = {"outcome": {"state": "forced", "reasons": ["r"]}}

@@ -119,8 +119,10 @@ def test_names_never_become_fields_or_expressions(read: Reader) -> None:
         if attrs.get("type") == "application/json" and str(attrs.get("id")).startswith("spec-"):
             spec = json.loads(text)
             spec.pop("data")
-            rest = re.sub(r'"(sort|domain)": \[[^]]*\]', "", json.dumps(spec, ensure_ascii=False))
-            assert not any(name in rest for name in HOSTILE)
+            names = [json.dumps(name)[1:-1] for name in HOSTILE]
+            rest = re.sub(r'"domain": \[[^]]*\]', "", json.dumps(spec))
+            assert not any(name in rest for name in names)
+            assert '"sort": [' not in rest  # Vega-Lite compiles such a list into an expression
 
 
 def test_the_library_is_in_it_once_and_nothing_is_loaded(html: str, read: Reader) -> None:

@@ -52,6 +52,13 @@ def test_every_bin_of_a_number_holds_ten_people_and_bins_lie_in_order(evidence: 
         assert np.all(np.diff(column["ends"]) > 0)
 
 
+def test_bins_hold_ten_people_whatever_the_encoding_keeps() -> None:
+    table = read(pa.table({"x": np.repeat(np.arange(60), 4)}))
+    train = fit_encoding(table, shared=1).encode(table)
+    (column,) = profile(train, None, [train])
+    assert min(column["original"]) * train.rows > LEAST - 0.01
+
+
 def test_the_ends_of_a_column_are_not_shown(evidence: Evidence) -> None:
     (wide,) = [c for c in profile(evidence.train, None, evidence.release) if c["name"] == "wide"]
     value = evidence.train.values["wide"]

@@ -50,23 +50,36 @@ def banner(gates: Sequence[Gate], provenance: Mapping[str, Any], holdout_rows: i
     outcome = provenance.get("outcome") or {}
     blocking = {"fails", "not-measured"} | ({"undecided"} if provenance.get("strict") else set())
     stopped = [one.worst for one in gates if one.worst.state in blocking]
-    reasons = tuple(outcome.get("reasons") or (reason(one) for one in stopped))
+    advice = "" if _assessed(provenance) else f" To change it, {_TIGHTEN}."
+    reasons = tuple(outcome.get("reasons") or _reasons(stopped, advice))
     state = _state(provenance, outcome, bool(stopped), bool(gates))
     icon, word, text = _BANNERS[state]
     sentence = f"{text} {_tally(gates)}".strip()
     return Banner(state, icon, word, sentence, reasons, _cautions(gates, holdout_rows))
 
 
-def reason(row: Row) -> str:
-    """Why a gate blocks, in words."""
-    where = ", ".join(part for part in (row.target, row.which) if part)
-    name = row.measure + (f" ({where})" if where else "")
-    if row.state == "not-measured":
-        return f"{name} could not be measured. {row.note}"
+def _reasons(stopped: Sequence[Row], advice: str) -> list[str]:
+    """Why gates block, in words: those that fail one by one, others by what they share."""
+    lost: dict[str, list[str]] = {}
+    found = []
+    for row in stopped:
+        if row.state == "not-measured":
+            lost.setdefault(row.note, []).append(_name(row))
+        else:
+            found.append(_reason(row) + advice)
+    return found + [f"{', '.join(n)} could not be measured. {why}" for why, n in lost.items()]
+
+
+def _reason(row: Row) -> str:
     return (
-        f"{name} {row.verdict}: {row.value} where the reference is {row.reference}; it may be "
-        f"{row.allowed} at most. To change it, {_TIGHTEN}."
+        f"{_name(row)} {row.verdict}: {row.value} where the reference is {row.reference}; it may "
+        f"be {row.allowed} at most."
     )
+
+
+def _name(row: Row) -> str:
+    where = ", ".join(part for part in (row.target, row.which) if part)
+    return row.measure + (f" ({where})" if where else "")
 
 
 _BANNERS = {
@@ -86,9 +99,14 @@ def _state(
         return str(outcome["state"])
     if not gated:
         return "ungated"
-    if provenance.get("job", "assess" if "notes" in provenance else "release") == "assess":
+    if _assessed(provenance):
         return "assessment-fails" if stopped else "assessment"
     return "withheld" if stopped else "released"
+
+
+def _assessed(provenance: Mapping[str, Any]) -> bool:
+    job = provenance.get("job", "assess" if "notes" in provenance else "release")
+    return bool(job == "assess")
 
 
 def _tally(gates: Sequence[Gate]) -> str:

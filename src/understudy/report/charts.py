@@ -56,7 +56,7 @@ def scale(gate: Gate) -> Spec:
     y = {
         "field": "case",
         "type": "nominal",
-        "sort": order,
+        **_in_order(order),
         "title": None,
         "axis": {
             "labelLimit": 170,
@@ -151,7 +151,7 @@ def used(found: Propensities) -> Spec:
         height=20 * len(names),
         mark={"type": "bar", "color": "var(--original)", "height": {"band": 0.7}},
         encoding={
-            "y": {"field": "name", "type": "nominal", "sort": names, "axis": _names()},
+            "y": {"field": "name", "type": "nominal", **_in_order(names), "axis": _names()},
             "x": {
                 "field": "share",
                 "type": "quantitative",
@@ -165,7 +165,7 @@ def heat(found: Pairs) -> Spec:
     """Excess of every pair over chance: the darker, the further apart."""
     axis: dict[str, Any] = {"grid": False, "ticks": False, "domain": False, "title": None}
     names = list(found.names)
-    place = {"type": "nominal", "sort": names, "scale": {"domain": names}}
+    place = {"type": "nominal", **_in_order(names)}
     return _spec(
         found.points,
         height=(24 if len(names) <= 20 else 14) * len(names),
@@ -192,7 +192,7 @@ def _levels(found: Look) -> Spec:
     y = {
         "field": "level",
         "type": "nominal",
-        "sort": list(found.labels),
+        **_in_order(list(found.labels)),
         "axis": _names(),
         "title": None,
     }
@@ -210,7 +210,7 @@ def _ordered(found: Look) -> Spec:
     x = {
         "field": "level",
         "type": "nominal",
-        "sort": labels,
+        **_in_order(labels),
         "axis": {"title": None, "labelOverlap": "greedy", "labelAngle": -45, "labelLimit": 90}
         | {"labelExpr": "split(datum.label, ' – ')[0]"},
     }
@@ -290,6 +290,11 @@ def _outlines(
 
 def _present(found: Look) -> list[dict[str, Any]]:
     return [point for point in found.points if point["share"] is not None]
+
+
+def _in_order(names: list[str]) -> dict[str, Any]:
+    # A list under "sort" would be compiled into an expression, names and all; a domain is data.
+    return {"sort": None, "scale": {"domain": names}}
 
 
 def _share_axis() -> dict[str, Any]:
