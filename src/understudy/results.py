@@ -47,6 +47,7 @@ class Estimate:
         target: the column (or pair) it is about, or None for the whole table.
         replicate: which replicate, from 1; 0 for all pooled; None where it does not apply.
         note: how it was computed, in words.
+        applies: whether the question makes sense on this table; if not, the note says why.
     """
 
     measure: str
@@ -61,6 +62,23 @@ class Estimate:
     target: str | None = None
     replicate: int | None = None
     note: str = ""
+    applies: bool = True
+
+    @classmethod
+    def absent(
+        cls, measure: str, why: str, *, target: str | None = None, applies: bool = False
+    ) -> Estimate:
+        """An estimate without a number: the question makes no sense here, or could not be asked.
+
+        Example:
+            >>> Estimate.absent("nndr.p05", "0/0 for every row").verdict().value
+            'not-applicable'
+        """
+        nan = math.nan
+        better = Better.LOWER
+        return cls(
+            measure, nan, nan, nan, nan, better, nan, target=target, note=why, applies=applies
+        )
 
     def gap(self) -> tuple[float, float]:
         """Interval of ``value − reference``."""
@@ -77,6 +95,8 @@ class Estimate:
             >>> Estimate("ims", 0.2, 0.19, 0.21, 0.2, Better.LOWER, 0.02).verdict().value
             'holds'
         """
+        if not self.applies:
+            return Verdict.NOT_APPLICABLE
         low, high = self.gap()
         if not all(map(math.isfinite, (low, high, self.margin))):
             return Verdict.NOT_MEASURED
@@ -146,6 +166,7 @@ class Finding:
             target=item["target"],
             replicate=item["replicate"],
             note=item["note"],
+            applies=item["verdict"] != Verdict.NOT_APPLICABLE.value,
         )
         calibration = {key: _float(value) for key, value in item["calibration"].items()}
         return cls(estimate, Verdict(item["verdict"]), item["gate"], calibration, item["seconds"])

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 from sklearn.tree import DecisionTreeClassifier
 
 from understudy.errors import InputError
@@ -33,10 +33,10 @@ Null = Literal["two draws", "fitted"]
 class Propensity:
     """A pMSE with its null, in one place.
 
-    ``low`` and ``high`` hold the ratio with 95% confidence if the pMSE is a scaled chi-square with
-    ν = 2(expected/sd)² degrees of freedom, noncentral by as much as the ratio exceeds 1; for
-    a permutation null, its own sampling error is included. ``terms`` is the rank of a
-    design, or the number of leaves or cells. Where nothing varies, ratios are NaN.
+    ``low`` and ``high`` hold the ratio with the asked confidence if the pMSE is a scaled
+    chi-square with ν = 2(expected/sd)² degrees of freedom, noncentral by as much as the ratio
+    exceeds 1; for a permutation null, its own sampling error is included. ``terms`` is the rank
+    of a design, or the number of leaves or cells. Where nothing varies, ratios are NaN.
     """
 
     pmse: float
@@ -65,6 +65,7 @@ def logit(
     *,
     order: int = 1,
     null: Null = "two draws",
+    level: float = 0.95,
 ) -> Propensity:
     """Score by an unpenalised logistic regression with a null in closed form.
 
@@ -98,6 +99,7 @@ def logit(
         null=f"{null}: {formula}",
         note="; ".join(filter(None, (design.note, fit.note, crowded))),
         terms=fit.rank,
+        level=level,
     )
 
 
@@ -111,6 +113,7 @@ def cart(
     min_leaf: int = 20,
     max_depth: int | None = None,
     permutations: int = 20,
+    level: float = 0.95,
     rng: np.random.Generator,
     map_: Map = map,
 ) -> Propensity:
@@ -150,6 +153,7 @@ def cart(
         note=f"leaves of at least {min_leaf}; null known to {_relative_error(null):.1%}",
         terms=len(original[0]),
         draws=permutations,
+        level=level,
     )
 
 
@@ -281,6 +285,7 @@ def _judge(
     note: str,
     terms: int,
     draws: int = 0,
+    level: float = 0.95,
 ) -> Propensity:
     """Divide by the null and put an interval around the ratio (see ``Propensity``)."""
     if not (expected > 0 and sd > 0):
@@ -289,10 +294,10 @@ def _judge(
     ratio = pmse / expected
     freedom = 2 * (expected / sd) ** 2
     variance = (2 + 4 * max(0.0, ratio - 1)) / freedom
-    quantile = 1.96
+    quantile = float(ndtri(0.5 + level / 2))
     if draws:
         variance += (ratio * sd / expected) ** 2 / draws
-        quantile = float(stdtrit(draws - 1, 0.975))
+        quantile = float(stdtrit(draws - 1, 0.5 + level / 2))
     half = quantile * sqrt(variance)
     low, high = max(0.0, ratio - half), ratio + half
     return Propensity(pmse, expected, sd, ratio, specks, low, high, null, note, terms)

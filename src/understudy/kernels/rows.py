@@ -41,9 +41,18 @@ def overlap_null(
     return float(np.mean(found)), float(np.std(found, ddof=1))
 
 
-def same_rows(first: Ints, second: Ints) -> bool:
-    """Tell whether two multisets are equal."""
-    return first.size == second.size and bool(np.array_equal(np.sort(first), np.sort(second)))
+def same_shares(first: Ints, second: Ints) -> bool:
+    """Tell whether every row has the same share of both multisets: one is a copy of the other.
+
+    Whole-number arithmetic: shares a/N and b/M are equal where a·M = b·N.
+
+    Example:
+        >>> same_shares(np.array([0, 1]), np.array([1, 0, 0, 1]))
+        True
+    """
+    size = int(max(first.max(initial=0), second.max(initial=0))) + 1
+    a, b = np.bincount(first, minlength=size), np.bincount(second, minlength=size)
+    return first.size > 0 and bool(np.array_equal(a * second.size, b * first.size))
 
 
 def hits_unique(train: Ints, other: Ints) -> NDArray[np.float64]:

@@ -126,11 +126,15 @@ class ClosenessJudge(Judge):
     def _tail(
         self, name: str, ours: Floats, theirs: Floats, rng: np.random.Generator, note: str
     ) -> Estimate:
+        if not (ours.size and theirs.size):
+            # Whoever equals five rows of train is in a crowd; `ims` and `copies` judge those.
+            who = "the release" if theirs.size else "the holdout"
+            return Estimate.absent(name, f"d1/d5 is 0/0 for every row of {who}; {note}")
         value, reference = quantile(ours, _TAIL), quantile(theirs, _TAIL)
         draws = quantile_draws(ours, _TAIL, rng)
         base = quantile_draws(theirs, _TAIL, rng)
         share = self.evidence.margin(name, 0.05)
-        margin = max(share * abs(reference), _FLOOR) if np.isfinite(reference) else _FLOOR
+        margin = max(share * reference, _FLOOR)
         return _estimate(
             name, value, reference, draws, base, Better.HIGHER, margin, self.evidence.level, note
         )

@@ -6,14 +6,14 @@ are blind, and only this comparison can refuse a copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
 from understudy.kernels.resample import z_of
-from understudy.kernels.rows import overlap, overlap_null, same_rows
+from understudy.kernels.rows import overlap, overlap_null, same_shares
 from understudy.tables.encode import Block
 
 _NULLS = 40
@@ -26,24 +26,34 @@ class Copies(Measure):
     overlap = Σ_r min(z_r / N_Z, t_r / N_T) over distinct rows r. The null deals the pooled rows
     into two tables of the same sizes at random: what two draws of one process would share. The
     control half, measured in the same way, is shown beside it.
+
+    The margin is 0.05, or less where there is less room. Sampling keeps two draws 1 − null apart,
+    in proportion to √(1/N_T + 1/N_Z). A model that reproduces train's shares and draws from them
+    has only √(1/N_Z) left, which is 1/√(1 + N_Z/N_T) of it; a copy has nothing left. Halfway
+    between the two the margin ends.
+
+    A release with exactly train's shares is a copy whatever the interval says. Where rows are so
+    few or so coarse that chance does that too (one binary column of 1,000 rows: 2% of fresh
+    draws), it is refused all the same: nobody could tell the two apart.
     """
 
     names: ClassVar[tuple[str, ...]] = ("copies",)
+    needs_holdout: ClassVar[bool] = False
 
     def prepare(
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
     ) -> CopiesJudge:
         """Measure the control half."""
-        judge = CopiesJudge(evidence, evidence.drawn, 0.0)
+        judge = CopiesJudge(evidence, evidence.drawn, float("nan"))
         if evidence.control.rows == 0:
             return judge
         value, null, _ = judge.compare(evidence.control, rng)
-        return CopiesJudge(evidence, evidence.drawn, value - null)
+        return replace(judge, control_excess=value - null)
 
 
 @dataclass(frozen=True, eq=False)
 class CopiesJudge(Judge):
-    """Train, and the excess of the control half."""
+    """Train, and the excess of the control half (NaN where there is none)."""
 
     evidence: Evidence
     columns: tuple[str, ...]
@@ -60,28 +70,51 @@ class CopiesJudge(Judge):
     ) -> list[Estimate]:
         """One number: the overlap, to be compared with the null's."""
         train, other = row_numbers([self.evidence.train, release], self.columns)
+        if len(np.unique(train)) < 2:
+            return [Estimate.absent("copies", "train's rows are all alike: nothing to copy")]
+        found = self._compared(release, rng)
+        return [_exact(found) if same_shares(train, other) else found]
+
+    def calibration(
+        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """By the interval alone: what only an exact copy gives away is not power."""
+        return [self._compared(release, rng)]
+
+    def _compared(self, release: Block, rng: np.random.Generator) -> Estimate:
         value, null, sd = self.compare(release, rng)
         half = z_of(self.evidence.level) * sd
-        note = (
-            f"null: pooled rows dealt at random, {_NULLS} times; the control half's excess over "
-            f"its own null is {self.control_excess:+.4f}"
+        left = 1 / np.sqrt(1 + release.rows / self.evidence.train.rows)
+        margin = min(self.evidence.margin("copies", 0.05), float((1 - null) * (1 - left / 2)))
+        return Estimate(
+            "copies",
+            value,
+            max(value - half, 0.0),
+            min(value + half, 1.0),
+            null,
+            Better.LOWER,
+            margin,
+            value - half - null,
+            value + half - null,
+            note=self._note(),
         )
-        margin = self.evidence.margin("copies", 0.05)
-        if same_rows(train, other) and len(np.unique(train)) > 1:
-            # The very multiset of train: no chance worth naming, so no interval either.
-            note, half, margin = "the release has exactly train's rows", 0.0, 0.0
-            null = min(null, value - 1e-9)
-        return [
-            Estimate(
-                "copies",
-                value,
-                max(value - half, 0.0),
-                min(value + half, 1.0),
-                null,
-                Better.LOWER,
-                margin,
-                value - half - null,
-                value + half - null,
-                note=note,
-            )
-        ]
+
+    def _note(self) -> str:
+        null = f"null: pooled rows dealt at random, {_NULLS} times"
+        if np.isnan(self.control_excess):
+            return null
+        return f"{null}; the control half's excess over its own null is {self.control_excess:+.4f}"
+
+
+def _exact(found: Estimate) -> Estimate:
+    """The verdict on a copy: no chance worth naming, so no interval and no margin either."""
+    gap = max(found.value - found.reference, 1e-9)
+    return replace(
+        found,
+        low=found.value,
+        high=found.value,
+        gap_low=gap,
+        gap_high=gap,
+        margin=0.0,
+        note="the release has exactly train's rows, in the same shares",
+    )

@@ -48,7 +48,7 @@ class Gating:
         each two-sided interval may miss twice the share.
         """
         tests = max(len(self.names), 1) * (replicates if replicates == 1 else replicates + 1)
-        return 1 - 2 * self.error / tests
+        return max(1 - 2 * self.error / tests, 0.0)
 
     def gates(self, estimate: Estimate) -> bool:
         """Whether this estimate gates: shares over *all* columns only inform."""
@@ -74,6 +74,10 @@ def judge_all(
         measure = MEASURES[name]()
         if measure.needs_holdout and not evidence.has_holdout:
             findings += _unmeasured(measure, gating, "there is no holdout to compare with")
+            continue
+        if not evidence.drawn:
+            why = "every column is kept as it was: none was synthesised"
+            findings += _unmeasured(measure, gating, why, applies=False)
             continue
         rng = stream(seed, "measure", name)
         findings += _judge_one(measure, evidence, gating, cases, rng, map_)
@@ -101,12 +105,10 @@ def _absent(
     for name in gating.names:
         if name in answered:
             continue
-        verdict = Verdict.NOT_APPLICABLE if name in asked else Verdict.NOT_MEASURED
         why = _WHY_NOT.get(name, "there is nothing to compare")
         note = why if name in asked else "the plan gates on it and does not measure it"
-        nan = float("nan")
-        estimate = Estimate(name, nan, nan, nan, nan, Better.LOWER, nan, note=note)
-        yield Finding(estimate, verdict, gate=True)
+        estimate = Estimate.absent(name, note, applies=name not in asked)
+        yield Finding(estimate, estimate.verdict(), gate=True)
 
 
 def known_cases(evidence: Evidence, seed: int) -> dict[str, Block]:
@@ -131,6 +133,8 @@ def _judge_one(
     rng: np.random.Generator,
     map_: Map,
 ) -> list[Finding]:
+    if min(block.rows for block in evidence.release) == 0:
+        return _unmeasured(measure, gating, "a synthetic table has no rows")
     begin = time.perf_counter()
     judge = measure.prepare(evidence, rng=rng, map_=map_)
     known = {case: _keyed(judge, case, block, rng, map_) for case, block in cases.items()}
@@ -167,7 +171,8 @@ def _finding(
     calibration = {case: found[key].value for case, found in known.items() if key in found}
     verdict = estimate.verdict()
     bad = known.get(measure.must_catch, {}).get(key)
-    if verdict is Verdict.HOLDS and bad is not None and bad.verdict() is Verdict.HOLDS:
+    open_ = verdict in (Verdict.HOLDS, Verdict.UNDECIDED)
+    if open_ and bad is not None and bad.verdict() is Verdict.HOLDS:
         verdict = Verdict.UNDECIDED
         what = "a copy of train" if measure.must_catch == "copy" else "train with columns shuffled"
         blind = f"blind on this table: even {what} would hold"
@@ -193,10 +198,8 @@ def would_decide(estimate: Estimate) -> str:
     return f"about {max((half / room) ** 2, 1.1):.1f} times as many rows would decide"
 
 
-def _unmeasured(measure: Measure, gating: Gating, why: str) -> list[Finding]:
-    nan = float("nan")
-    findings = []
-    for name in measure.names:
-        estimate = Estimate(name, nan, nan, nan, nan, Better.LOWER, nan, note=why)
-        findings.append(Finding(estimate, Verdict.NOT_MEASURED, gating.gates(estimate)))
-    return findings
+def _unmeasured(
+    measure: Measure, gating: Gating, why: str, *, applies: bool = True
+) -> list[Finding]:
+    found = [Estimate.absent(name, why, applies=applies) for name in measure.names]
+    return [Finding(estimate, estimate.verdict(), gating.gates(estimate)) for estimate in found]

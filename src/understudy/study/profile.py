@@ -56,12 +56,21 @@ def _levels(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
     if not encoding.is_nominal:
         shown = sorted(shown)
     shown = shown[:_LEVELS]
+    shown = _with_company(shown, counts)
     group = np.full(encoding.width, len(shown), dtype=np.int64)
     group[shown] = np.arange(len(shown))
     group[encoding.missing] = -1
     labels = [encoding.levels[code] for code in shown]
     pooled = encoding.size - len(shown)
     return group, [*labels, f"{pooled} rarer levels" if pooled else "levels not in the original"]
+
+
+def _with_company(shown: list[np.intp], counts: NDArray[np.int64]) -> list[np.intp]:
+    """Give up the rarest levels until those pooled are shared by enough rows, too."""
+    shown = list(shown)
+    while shown and 0 < counts.sum() - counts[shown].sum() < LEAST:
+        shown.remove(min(shown, key=lambda code: counts[code]))
+    return shown
 
 
 def _bins(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:

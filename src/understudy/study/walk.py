@@ -178,7 +178,9 @@ def assess(
         block, control, fresh, release, level=gating.level(len(release)), margins=plan.margins
     )
     findings, summaries = _judged(evidence, plan, gating, seed, map_, progress)
-    provenance = _provenance(plan, ready, None, (), gating) | {"job": "assess", "notes": notes}
+    provenance = _provenance(plan, ready, None, (), gating)
+    # As many replicates as were given, whatever the plan would have drawn.
+    provenance |= {"job": "assess", "notes": notes, "level": evidence.level}
     sizes = _sizes(train, control, fresh, tuple(synthetic))
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
     return Study(plan, seed, tuple(synthetic), found, summaries, None)

@@ -124,7 +124,7 @@ class PairsJudge(Judge):
             width = int(self.groups[second].max()) + 1
             a = train[first] * width + train[second]
             b = other[first] * width + other[second]
-            null, sd = overlap_null(a, b, rng, draws=3)
+            null, sd = overlap_null(a, b, rng, draws=_NULLS)
             found.append((1 - overlap(a, b), 1 - null, sd))
         return found
 
@@ -134,21 +134,29 @@ class PairsJudge(Judge):
         """The mean over pairs, and the worst pair."""
         found = np.array(self.distances(release, rng)).reshape(-1, 3)
         if not len(found):
-            return []
+            return [Estimate.absent("pair.distance", "one column makes no pair")]
         value, null = float(found[:, 0].mean()), float(found[:, 1].mean())
         spread = float(found[:, 2].mean())
         worst = int(np.argmax(found[:, 0] - found[:, 1]))
         note = f"{len(self.pairs)} pairs in at most {_GROUPS} groups per column"
         target = " × ".join(self.pairs[worst])
+        level = self.evidence.level
+        # The worst was chosen among all pairs: its interval holds for all of them together.
+        wide = 1 - (1 - level) / len(self.pairs)
         return [
-            self._estimate(None, value, null, spread, note),
-            self._estimate(target, *(float(x) for x in found[worst]), "the worst pair"),
+            self._estimate(None, value, null, z_of(level) * spread, note),
+            self._estimate(
+                target,
+                float(found[worst, 0]),
+                float(found[worst, 1]),
+                z_of(wide) * float(found[worst, 2]),
+                f"worst of {note}",
+            ),
         ]
 
     def _estimate(
-        self, target: str | None, value: float, null: float, sd: float, note: str
+        self, target: str | None, value: float, null: float, half: float, note: str
     ) -> Estimate:
-        half = z_of(self.evidence.level) * sd
         margin = self.evidence.margin("pair.distance", 0.02 if target is None else 0.05)
         return Estimate(
             "pair.distance",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
 from understudy.kernels import propensity
@@ -123,8 +124,11 @@ class PmseJudge(Judge):
         levels = [
             block.encoding[name].width for name in columns if not block.encoding[name].is_numeric
         ]
-        logit = propensity.logit(*both, levels)
-        cart = propensity.cart(*both, levels, permutations=permutations, rng=rng, map_=map_)
+        level = self.evidence.level
+        logit = propensity.logit(*both, levels, level=level)
+        cart = propensity.cart(
+            *both, levels, permutations=permutations, level=level, rng=rng, map_=map_
+        )
         rows = f"{block.rows} real and {release.rows} synthetic rows"
         return [
             *self._pair("pmse.logit", target, logit, rows),
@@ -137,7 +141,10 @@ class PmseJudge(Judge):
     ) -> list[Estimate]:
         margin = self.evidence.margin(name, _MARGIN)
         note = "; ".join(part for part in (f"null {found.null}", rows, found.note) if part)
-        scale = found.expected if found.expected > 0 else float("nan")
+        if not (found.expected > 0 and found.sd > 0):
+            why = f"nothing varies that the model could use; {note}"
+            return [Estimate.absent(n, why, target=target) for n in (name, f"{name}.ratio")]
+        scale = found.expected
         return [
             Estimate(
                 name,
@@ -166,21 +173,28 @@ class PmseJudge(Judge):
     def _specks(
         self, target: str, found: propensity.Propensity, real: int, synthetic: int
     ) -> Estimate:
+        if not found.expected > 0:
+            why = "nothing varies that the model could use"
+            return Estimate.absent("specks", why, target=target)
         # DKW: each empirical distribution is within ε of its own with probability 1 − 2e^(−2nε²).
         half = float(np.sqrt(np.log(4 / (1 - self.evidence.level)) / 2)) * (
             real**-0.5 + synthetic**-0.5
         )
-        low = max(found.specks - half, 0.0)
+        # A fitted score separates what it was fitted to: by chance its means come D standard
+        # deviations apart, D² = (k − 1)(1/n + 1/m), and two such normals differ by 2Φ(D/2) − 1.
+        apart = np.sqrt((found.terms - 1) * (1 / real + 1 / synthetic))
         return Estimate(
             "specks",
             found.specks,
-            low,
+            max(found.specks - half, 0.0),
             min(found.specks + half, 1.0),
-            0.0,
+            float(2 * ndtr(apart / 2) - 1),
             Better.LOWER,
             self.evidence.margin("specks", 0.05),
             target=target,
-            note=f"Kolmogorov–Smirnov distance of the logit's propensities; {found.note}",
+            note=f"Kolmogorov–Smirnov distance of the logit's propensities; {found.note}".strip(
+                "; "
+            ),
         )
 
 
