@@ -15,9 +15,12 @@ LAYERS = (
     ("evidence",),
     ("synth", "protect", "risk", "utility"),
     ("plans", "study", "tune", "execute", "inspection", "combine", "note"),
-    ("report", "folder"),
+    ("report", "manifest"),
+    ("folder",),
     ("api",),
+    ("progress",),
     ("cli", "studio"),
+    ("__main__",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 SIBLINGS = ("synth", "protect", "risk", "utility")
