@@ -2,12 +2,15 @@
 
 import datetime as dt
 import os
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from understudy.cli import main
 from understudy.tables.encode import Block, fit_encoding
 from understudy.tables.schema import Column, Kind, Schema
 from understudy.tables.table import Table
@@ -134,3 +137,28 @@ def data():
     if not folder or not Path(folder).is_dir():
         pytest.skip("UNDERSTUDY_DATA names no folder: the real tables are not here")
     return Path(folder)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did: its exit status and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(monkeypatch, capfd):
+    """Run a command as the shell would, in this process: every warning is an error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["understudy", *map(str, arguments)])
+        monkeypatch.setattr(sys, "warnoptions", ["error"])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        printed = capfd.readouterr()
+        return Ran(left.value.code, printed.out, printed.err)
+
+    return run

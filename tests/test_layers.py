@@ -15,8 +15,10 @@ LAYERS = (
     ("evidence",),
     ("synth", "protect", "risk", "utility"),
     ("plans", "study", "tune", "execute", "inspection", "combine", "note"),
-    ("report", "folder"),
+    ("report", "manifest"),
+    ("folder",),
     ("api",),
+    ("progress",),
     ("cli", "studio"),
     ("__main__",),
 )

@@ -14,8 +14,11 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from understudy import study as walk
+from understudy.errors import TableError
 from understudy.evidence import Map
 from understudy.folder import Outcome, check_target, decided, save, save_assessment
+from understudy.inspection import Inspection
+from understudy.inspection import inspect as look
 from understudy.plans.plan import Plan
 from understudy.report import page
 from understudy.seeds import fresh_seed
@@ -36,7 +39,25 @@ def read(source: Any, *, plan: PlanLike = None) -> Table:
         <Table 2 rows × 2 columns>
     """
     chosen = as_plan(plan)
-    return read_table(source, schema_changes=chosen.looks, missing=chosen.missing)
+    try:
+        return read_table(source, schema_changes=chosen.looks, missing=chosen.missing)
+    except TableError as error:
+        # Where several files are read, a message must say which one it is about.
+        if isinstance(source, str | Path) and str(source) not in str(error):
+            name = "standard input" if str(source) == "-" else Path(source).name
+            raise TableError(f"{name}: {error}") from None
+        raise
+
+
+def inspect(source: Any, *, plan: PlanLike = None) -> Inspection:
+    """Look at a table and propose a plan: kinds, roles, identifiers, rules, cost, warnings.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> inspect(pa.table({"age": [31, 49, 35], "sex": ["m", "f", "f"]})).columns[0].name
+        'age'
+    """
+    return look(read(source, plan=plan))
 
 
 def synthesize(
@@ -186,8 +207,11 @@ def workers(jobs: int | None) -> Iterator[Map]:
         if count == 1:
             yield map
             return
-        with ThreadPoolExecutor(count) as pool:
+        pool = ThreadPoolExecutor(count)
+        try:
             yield pool.map
+        finally:  # after an interrupt, what has not begun never does
+            pool.shutdown(cancel_futures=True)
 
 
 class Log:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import signal
 import sys
-import time
+import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,7 +16,8 @@ from typing import Any, NoReturn
 import click
 
 from understudy import __version__
-from understudy.errors import UnderstudyError
+from understudy.errors import InputError, UnderstudyError
+from understudy.progress import Watch
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 GATE_FAILED, USAGE, BUG, INTERRUPTED = 3, 2, 1, 130
@@ -21,7 +26,7 @@ GATE_FAILED, USAGE, BUG, INTERRUPTED = 3, 2, 1, 130
 @click.group(context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="understudy")
 def cli() -> None:
-    """Turn a confidential table about people into a synthetic stand-in, with evidence.
+    r"""Turn a confidential table about people into a synthetic stand-in, with evidence.
 
     \b
     Example:
@@ -56,7 +61,12 @@ _SHARED = {
     "jobs": click.option(
         "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads (default: all cores)."
     ),
-    "json": click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+    "json": click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print one JSON object on standard output, for errors too.",
+    ),
 }
 
 
@@ -65,16 +75,15 @@ _SHARED = {
 @click.option("--plan", type=Path, metavar="FILE.toml", help="Write a starting plan here.")
 @_options("json")
 def inspect(file: str, plan: Path | None, as_json: bool) -> None:
-    """Say what is in FILE: kinds, roles, missing values, suspected identifiers, sizes.
+    r"""Say what is in FILE: kinds, roles, missing values, suspected identifiers, sizes.
 
     \b
     Example:
       understudy inspect patients.csv --plan plan.toml
     """
-    from understudy.api import read
-    from understudy.inspection import inspect as look
+    from understudy import api
 
-    found = look(read(file))
+    found = api.inspect(file)
     if plan is not None:
         _write_new(plan, found.to_toml())
     click.echo(json.dumps(found.to_json(), ensure_ascii=False) if as_json else found.to_text())
@@ -87,7 +96,7 @@ def inspect(file: str, plan: Path | None, as_json: bool) -> None:
 @click.option("--rows", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
 @click.option("--force", is_flag=True, help="Release although a gate fails; the note says so.")
 def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
-    """Split, synthesise, measure and gate FILE, and write the release to DIR.
+    r"""Split, synthesise, measure and gate FILE, and write the release to DIR.
 
     \b
     Example:
@@ -95,6 +104,7 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     """
     from understudy import api
 
+    _one_stdin(file, options["holdout"])
     with Watch(as_json) as watch:
         outcome = api.release(file, out, progress=watch, **options)
     _finish(outcome, as_json)
@@ -107,7 +117,7 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
 def assess(
     original: str, synthetic: tuple[str, ...], out: Path, as_json: bool, **options: Any
 ) -> None:
-    """Judge SYNTHETIC tables, from any tool, against the ORIGINAL they were made from.
+    r"""Judge SYNTHETIC tables, from any tool, against the ORIGINAL they were made from.
 
     \b
     Example:
@@ -115,6 +125,7 @@ def assess(
     """
     from understudy import api
 
+    _one_stdin(original, *synthetic, options["holdout"])
     with Watch(as_json) as watch:
         study = api.assess(original, list(synthetic), out, progress=watch, **options)
     failed = study.findings.failed(strict=study.plan.gates.strict)
@@ -126,13 +137,13 @@ def assess(
 @click.argument("folder", type=Path, metavar="DIR")
 @_options("json")
 def verify(folder: Path, as_json: bool) -> None:
-    """Check a release folder against its manifest: hashes, plan, verdicts.
+    r"""Check a release folder against its manifest: hashes, plan, verdicts.
 
     \b
     Example:
       understudy verify out
     """
-    from understudy.folder import verify as check
+    from understudy.manifest import verify as check
 
     found = check(folder)
     if as_json:
@@ -148,7 +159,7 @@ def verify(folder: Path, as_json: bool) -> None:
 @cli.command()
 @_options("out", "seed", "jobs", "json")
 def demo(out: Path, as_json: bool, **options: Any) -> None:
-    """Run `release` on the built-in fictional outbreak.
+    r"""Run `release` on the built-in fictional outbreak.
 
     \b
     Example:
@@ -159,6 +170,11 @@ def demo(out: Path, as_json: bool, **options: Any) -> None:
     with Watch(as_json) as watch:
         outcome = api.demo(out, progress=watch, **options)
     _finish(outcome, as_json)
+
+
+def _one_stdin(*files: str | None) -> None:
+    if files.count("-") > 1:
+        raise InputError("standard input (-) can be read once: give the other table as a file")
 
 
 def _finish(outcome: Any, as_json: bool) -> None:
@@ -207,71 +223,104 @@ def _say_assessment(study: Any, out: Path, as_json: bool) -> None:
 
 
 def _write_new(path: Path, text: str) -> None:
+    """Write a file that does not exist yet: whole, or not at all."""
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.flush()
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
     except FileExistsError:
-        raise click.UsageError(f"{path} exists: choose another name, or delete it") from None
+        raise InputError(f"{path} exists: choose another name, or delete it") from None
     except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error.strerror}") from None
-
-
-class Watch:
-    """Progress on a terminal, silence in a pipe."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.shown = sys.stderr.isatty() and not quiet
-        self.begin = time.perf_counter()
-        self.status: Any = None
-
-    def __enter__(self) -> Watch:
-        if self.shown:
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status("read")
-            self.status.start()
-        return self
-
-    def __call__(self, stage: str) -> None:
-        """Show a stage."""
-        if self.status is not None:
-            self.status.update(f"{stage} ({time.perf_counter() - self.begin:.0f} s)")
-
-    def __exit__(self, *_: object) -> None:
-        if self.status is not None:
-            self.status.stop()
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def main() -> NoReturn:
     """Run a command; every error becomes one message and an exit status."""
+    if not sys.warnoptions:  # what a library wants changed in our code is not the user's business
+        warnings.simplefilter("ignore")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters shows others
+            stream.reconfigure(errors="backslashreplace")
+    interrupts = _Interrupts()
     try:
-        cli.main(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(USAGE)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("understudy: interrupted; nothing was left half-written", err=True)
-        sys.exit(INTERRUPTED)
-    except UnderstudyError as error:
-        click.echo(f"understudy: {error}", err=True)
-        sys.exit(USAGE)
-    except BrokenPipeError:
+        with interrupts:
+            status = cli.main(standalone_mode=False)
+            sys.stdout.flush()
+    except BrokenPipeError:  # who read our output has left: nobody is there to be told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        _bug(error)
-    sys.exit(0)
+        sys.exit(_report(click.Abort() if interrupts.came else error))
+    except KeyboardInterrupt:
+        sys.exit(_report(click.Abort()))
+    sys.exit(status if isinstance(status, int) else 0)
 
 
-def _bug(error: Exception) -> NoReturn:
+class _Interrupts:
+    """Ctrl-C and the request to end unwind the program once; cleaning up is not interrupted."""
+
+    def __init__(self) -> None:
+        self.came = False
+        self.before: dict[int, Any] = {}
+
+    def __enter__(self) -> _Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.before[number] = signal.signal(number, self._unwind)
+        return self
+
+    def _unwind(self, *_: object) -> None:
+        if not self.came:
+            self.came = True
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+
+def _report(error: Exception) -> int:
+    """Say one message, as JSON on standard output if that was asked for; returns the status."""
+    status, message = _told(error)
+    if "--json" in sys.argv[1:]:
+        click.echo(json.dumps({"error": message, "status": status}, ensure_ascii=False))
+    else:
+        click.echo(f"understudy: {message}", err=True)
+    return status
+
+
+def _told(error: Exception) -> tuple[int, str]:
+    if isinstance(error, click.Abort):
+        return INTERRUPTED, "interrupted; nothing was left half-written"
+    if isinstance(error, click.ClickException):
+        return USAGE, _usage(error)
+    if isinstance(error, UnderstudyError):
+        return USAGE, str(error)
+    if isinstance(error, MemoryError):
+        return USAGE, "not enough memory: ask for fewer --rows or columns, or use a larger machine"
+    return BUG, _bug(error)
+
+
+def _usage(error: click.ClickException) -> str:
+    if type(error).__name__ == "NoArgsIsHelpError":  # click has it from 8.2
+        return f"no command given\n\n{error.format_message()}"
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    more = "" if context is None else f" (see  {context.command_path} --help)"
+    return f"{error.format_message().rstrip('.')}{more}"
+
+
+def _bug(error: Exception) -> str:
     """An error in our program: say where, never what the data were."""
     import traceback
 
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}:{last.lineno} in {last.name}"
     # The exception's own text may quote a cell, so only its kind is shown.
-    click.echo(
-        f"understudy: this is a bug in understudy ({type(error).__name__} at {where}); "
-        "nothing was released. Please report this line.",
-        err=True,
+    return (
+        f"this is a bug in understudy ({type(error).__name__} at {where}); "
+        "nothing was released. Please report this line."
     )
-    sys.exit(BUG)

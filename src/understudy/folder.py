@@ -1,12 +1,13 @@
-"""The release folder: written in one step, verified against its manifest."""
+"""The run's folder: written in one step, or not at all."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import io
 import json
+import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from understudy import __version__
 from understudy.errors import GateFailed, InputError
+from understudy.manifest import write_manifest
 from understudy.note import note
-from understudy.results import Finding, Findings
+from understudy.results import Finding, Findings, Verdict
 from understudy.seeds import is_short
 from understudy.study import Study
 from understudy.tables.write import write
@@ -54,14 +56,24 @@ class Outcome:
 
 
 def check_target(folder: Path) -> None:
-    """Refuse a folder that holds a run, before any work is done."""
+    """Refuse a folder that holds a run or cannot be written, before any work is done."""
+    try:
+        _check_target(folder)
+    except OSError as error:  # a name too long, or a folder that may not be looked into
+        raise InputError(f"cannot write to {folder}: {error.strerror or error}") from None
+
+
+def _check_target(folder: Path) -> None:
     for part in ("release", "private"):
-        if (folder / part).exists():
+        if os.path.lexists(folder / part):
             raise InputError(
                 f"{folder} already holds a run ({part}/): choose another folder, or delete it"
             )
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file: choose a folder")
+    above = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not above.is_dir():
+        raise InputError(f"{above} is a file: choose a folder")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write to {folder}: no permission for {above}")
 
 
 def save(
@@ -83,17 +95,15 @@ def save(
     forced = bool(reasons) and force
     with _partial(folder) as partial:
         private, release = partial / "private", partial / "release"
-        private.mkdir()
+        private.mkdir(mode=0o700)
         _write_private(study, private, page, log)
         tables = release if released else private / "withheld"
         tables.mkdir()
         _write_tables(study, tables)
         if released:
             (release / "NOTE.md").write_text(note(study, forced=forced), encoding="utf-8")
-            _write_manifest(release, study, forced)
-        private.rename(folder / "private")
-        if released:
-            release.rename(folder / "release")
+            write_manifest(release, study.plan.sha256, forced=forced)
+        _move(partial, folder, ["private", "release"] if released else ["private"])
     return Outcome(folder, released, reasons, forced)
 
 
@@ -102,9 +112,9 @@ def save_assessment(study: Study, folder: Path, page: str, log: str) -> Outcome:
     check_target(folder)
     with _partial(folder) as partial:
         private = partial / "private"
-        private.mkdir()
+        private.mkdir(mode=0o700)
         _write_private(study, private, page, log)
-        private.rename(folder / "private")
+        _move(partial, folder, ["private"])
     return Outcome(folder, False, tuple(blockers(study, trial=True)), False)
 
 
@@ -135,16 +145,20 @@ def describe(finding: Finding) -> str:
     which = {None: "", 0: " on all replicates pooled"}.get(
         estimate.replicate, f" on replicate {estimate.replicate}"
     )
-    if finding.verdict.value == "not-measured":
-        return f"gate {estimate.measure}{target}{which} could not be measured: {estimate.note}"
+    gate = f"gate {estimate.measure}{target}{which}"
+    if finding.verdict is Verdict.NOT_MEASURED:
+        return f"{gate} could not be measured: {estimate.note}; {_UNMEASURED}"
+    word = "fails" if finding.verdict is Verdict.FAILS else "is undecided, which the plan refuses"
     return (
-        f"gate {estimate.measure}{target}{which} is {finding.verdict.value}: {estimate.value:.4g} "
-        f"where the reference is {estimate.reference:.4g} (margin {estimate.margin:.3g}); "
-        f"{_ADVICE.get(estimate.measure, _TIGHTEN)}"
+        f"{gate} {word}: {estimate.value:.4g} where the reference is {estimate.reference:.4g} "
+        f"(margin {estimate.margin:.3g}); {_ADVICE.get(estimate.measure, _TIGHTEN)}"
     )
 
 
 _TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
+_UNMEASURED = (
+    "leave it out of gates.names in the plan if the table cannot have it, and say why in notes"
+)
 _ADVICE = {
     "copies": "the release repeats train's rows: synthesise anew, never release a copy",
     "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
@@ -153,26 +167,39 @@ _ADVICE = {
 
 @contextlib.contextmanager
 def _partial(folder: Path) -> Iterator[Path]:
-    """A scratch folder inside the target, gone whatever happens; also the target, if we made it."""
-    made = not folder.exists()
+    """A scratch folder inside the target, gone whatever happens; so are folders made for it."""
+    made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
+    # The name is known before the folder exists: no interrupt falls between making and knowing.
+    partial = folder / f".partial-{secrets.token_hex(8)}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}") from None
-    done = False
-    try:
+        partial.mkdir(mode=0o700, parents=True)
         yield partial
-        done = True
     except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror or error}") from None
+        raise InputError(
+            f"cannot write to {folder}: {error.strerror or error}; nothing was left there"
+        ) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-        if not done:
-            for part in ("release", "private"):
-                shutil.rmtree(folder / part, ignore_errors=True)
-            if made:
-                shutil.rmtree(folder, ignore_errors=True)
+        _remove_empty(made)
+
+
+def _move(partial: Path, folder: Path, parts: list[str]) -> None:
+    """Move finished parts into place, ``release`` last; what was moved goes back if one fails."""
+    try:
+        for part in parts:
+            (partial / part).rename(folder / part)
+    except BaseException:
+        for part in parts:
+            if not (partial / part).exists():  # this run moved it: nobody else's is touched
+                (folder / part).rename(partial / part)
+        raise
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders that hold nothing, the deepest first."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _write_private(study: Study, private: Path, page: str, log: str) -> None:
@@ -181,15 +208,28 @@ def _write_private(study: Study, private: Path, page: str, log: str) -> None:
     (private / "summaries.json").write_text(summaries + "\n", encoding="utf-8")
     (private / "report.html").write_text(page, encoding="utf-8")
     (private / "plan.toml").write_text(study.plan.to_toml(), encoding="utf-8")
-    (private / "seed").write_text(f"{study.seed}\n", encoding="ascii")
-    (private / "seed").chmod(0o600)
+    _write_secret(private / "seed", f"{study.seed}\n")
     (private / "run.log").write_text(log, encoding="utf-8")
     _write_trials(study.findings, private / "trials.csv")
     if study.records is not None:
         pq.write_table(study.records, private / "records.parquet")
     if study.fitted is not None:
         (private / "model").mkdir()
-        np.savez_compressed(private / "model" / "arrays.npz", **study.fitted.arrays())
+        _write_arrays(private / "model" / "arrays.npz", study.fitted.arrays())
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Arrays as npz, packed in memory: a disk that is full meets one plain write."""
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
+    path.write_bytes(packed.getbuffer())
+
+
+def _write_secret(path: Path, text: str) -> None:
+    """A file that nobody else could read at any moment."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(text)
 
 
 def _write_trials(findings: Findings, path: Path) -> None:
@@ -205,92 +245,3 @@ def _write_tables(study: Study, folder: Path) -> None:
     for number, table in enumerate(study.tables, start=1):
         suffix = _SUFFIX[table.layout.format]
         write(table, folder / f"synthetic-{number}{suffix}", synthetic=True)
-
-
-def _write_manifest(release: Path, study: Study, forced: bool) -> None:
-    manifest = {
-        "understudy": __version__,
-        "synthetic": True,
-        "plan_sha256": study.plan.sha256,
-        "forced": forced,
-        "files": {path.name: file_hash(path) for path in sorted(release.iterdir())},
-    }
-    text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
-    (release / "manifest.json").write_text(text, encoding="utf-8")
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What `verify` found: one sentence per problem, and what was checked."""
-
-    problems: tuple[str, ...]
-    checked: tuple[str, ...]
-
-    @property
-    def good(self) -> bool:
-        """Nothing is wrong."""
-        return not self.problems
-
-
-def verify(folder: Path) -> Verification:
-    """Check a release folder against its manifest, and verdicts where ``private/`` is present."""
-    release = folder / "release" if (folder / "release").is_dir() else folder
-    manifest = _manifest(release / "manifest.json")
-    problems = list(_compare(release, manifest["files"]))
-    checked = [f"{len(manifest['files'])} files against their hashes"]
-    private = folder / "private"
-    if private.is_dir():
-        problems += _verdicts(private, manifest)
-        checked.append("plan and verdicts")
-    return Verification(tuple(problems), tuple(checked))
-
-
-def _manifest(path: Path) -> Mapping[str, Any]:
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(manifest["files"], dict):
-            raise TypeError
-    except FileNotFoundError:
-        raise InputError(f"no manifest at {path}: is this a release folder?") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{path} is not a manifest that this version can read") from None
-    return dict(manifest)
-
-
-def _compare(release: Path, files: Mapping[str, str]) -> Iterator[str]:
-    present = {path.name for path in release.iterdir()} - {"manifest.json"}
-    for name in sorted(set(files) - present):
-        yield f"{name} is missing"
-    for name in sorted(present - set(files)):
-        yield f"{name} is not in the manifest"
-    for name in sorted(set(files) & present):
-        if (release / name).is_dir() or file_hash(release / name) != files[name]:
-            yield f"{name} has changed since it was released"
-
-
-def _verdicts(private: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    from understudy.plans.plan import Plan
-
-    try:
-        findings = Findings.from_json(json.loads((private / "findings.json").read_text("utf-8")))
-        plan = Plan.from_toml((private / "plan.toml").read_text("utf-8"))
-    except (OSError, ValueError, KeyError, TypeError):
-        yield "private/ lacks a readable findings.json or plan.toml"
-        return
-    if plan.sha256 != manifest.get("plan_sha256") or plan.sha256 != findings.plan_sha256:
-        yield "the plan is not the one that made this release"
-    recomputed = [
-        f
-        for f in findings.findings
-        if f.gate and f.verdict.value == "holds" and f.estimate.verdict().value != "holds"
-    ]
-    for finding in recomputed:
-        yield f"the verdict of {finding.estimate.measure} does not follow from its numbers"
-    if findings.failed(strict=plan.gates.strict) and not manifest.get("forced"):
-        yield "a gate fails, and the release does not say that it was forced"

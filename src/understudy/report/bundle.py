@@ -60,6 +60,10 @@ def _keep(folder: Path, script: str) -> None:
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).replace(folder / f"{_stem()}{hashlib.sha256(data).hexdigest()}.js")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).replace(folder / f"{_stem()}{hashlib.sha256(data).hexdigest()}.js")
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

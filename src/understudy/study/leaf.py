@@ -7,7 +7,7 @@ other half. Neither half is the holdout that judges the release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,7 +55,13 @@ class _Half:
 
 
 def choose_leaf(
-    plan: Plan, train: Block, drawn: Sequence[str], *, seed: int, map_: Map = map
+    plan: Plan,
+    train: Block,
+    drawn: Sequence[str],
+    *,
+    seed: int,
+    map_: Map = map,
+    progress: Callable[[str], None] = lambda stage: None,
 ) -> tuple[int, tuple[Trial, ...]]:
     """Find the smallest leaf size whose draws are no closer to their train than honest rows.
 
@@ -70,6 +76,7 @@ def choose_leaf(
     while low < high:
         middle = (low + high) // 2
         leaf = candidates[middle]
+        progress(f"choose leaf {len(trials) + 1} of at most {len(candidates).bit_length()}")
         trials[leaf] = _try(plan, leaf, halves, drawn, seed, map_)
         low, high = (low, middle) if trials[leaf].holds else (middle + 1, high)
     return candidates[low], tuple(trials[leaf] for leaf in sorted(trials))

@@ -7,6 +7,7 @@ from datetime import datetime, time
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.tables.encode import Block, ColumnEncoding
@@ -134,11 +135,43 @@ def _bin_labels(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[str]
 
 
 def _edges(encoding: ColumnEncoding, group: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Largest value of each bin but the last; the ends of a column are nobody's business."""
-    cells = encoding.cells
-    assert cells is not None
+    """Where bins but the last end; the ends of a column are nobody's business.
+
+    The largest value of a bin is somebody's value, so a plainer number just above it is shown.
+    """
+    cells, numeric = encoding.cells, encoding.numeric
+    assert cells is not None and numeric is not None
     last = np.flatnonzero(np.diff(group))
-    return np.asarray(cells.high[cells.first[last + 1] - 1], dtype=np.float64)
+    high = cells.high[cells.first[last + 1] - 1]
+    above = cells.low[cells.first[last + 1]]
+    if pa.types.is_floating(numeric.stored) or pa.types.is_decimal(numeric.stored):
+        digits = getattr(numeric.stored, "scale", 15)
+        pairs = zip(high, above, strict=True)
+        return np.array([_plain_between(a, b, digits) for a, b in pairs], dtype=np.float64)
+    step = _unit(numeric.stored, cells.step)
+    middle = high + step * np.floor((above - high) / (2 * step))
+    return np.asarray(middle, dtype=np.float64)
+
+
+def _unit(stored: pa.DataType, step: float) -> float:
+    """Smallest step between values that a reader would write: a day where all are midnights."""
+    per_second = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+    day = 86_400.0 * per_second[stored.unit] if pa.types.is_timestamp(stored) else 1.0
+    return day if step % day == 0 else 1.0
+
+
+def _plain_between(low: float, high: float, digits: int) -> float:
+    """The number of fewest digits strictly between two; ``low`` where there is none.
+
+    Example:
+        >>> _plain_between(1082.23, 1097.4, 15), _plain_between(0.1, 0.2, 1)
+        (1090.0, 0.1)
+    """
+    for place in range(-12, digits + 1):
+        found = round((low + high) / 2, place)
+        if low < found < high:
+            return found
+    return low
 
 
 def _between(low: str, high: str) -> str:

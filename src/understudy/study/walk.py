@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy import __version__
-from understudy.errors import InputError, TableError
+from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map
 from understudy.plans.plan import Plan
 from understudy.results import Findings
@@ -74,7 +74,8 @@ class Ready:
         table: what is split and learnt from.
         dropped: columns left out, with the reason.
         surrogate: identifier columns replaced by fresh ones.
-        original: the schema before anything was left out.
+        original: the table before anything was left out.
+        raw: the table before `prepare`.
         receipts: what `prepare` did.
     """
 
@@ -83,6 +84,7 @@ class Ready:
     surrogate: tuple[str, ...]
     original: Table
     receipts: tuple[Mapping[str, Any], ...]
+    raw: Table
 
 
 def run(
@@ -106,11 +108,11 @@ def run(
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
     kept = any(visit.model.name == "keep" for visit in visits)
+    rows = _rows(plan, ready, train, kept)
     steps = protections(plan, kept=kept)
     rules = parse_rules(plan.rules, encoding, block, "rules")
     fitted = Sequential(visits, rules).fit(block, seed=seed, map_=map_)
     progress("sample")
-    rows = train.rows if kept else plan.rows or ready.table.rows
     drawn = [
         fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
     ]
@@ -215,7 +217,7 @@ def make_ready(table: Table, plan: Plan) -> Ready:
             f"({', '.join(dropped)}); set their kind in the plan if that is wrong"
         )
     receipts = tuple(_receipt("prepare", {"did": sentence}) for sentence in sentences)
-    return Ready(prepared.select(rest), dropped, tuple(surrogate), prepared, receipts)
+    return Ready(prepared.select(rest), dropped, tuple(surrogate), prepared, receipts, table)
 
 
 def split(
@@ -224,8 +226,7 @@ def split(
     """Rows of train, at random, and the rest as holdout; or all rows, and a holdout brought."""
     table = ready.table
     if holdout is not None:
-        held = make_ready(_alike(holdout, ready.original, "the holdout"), plan).table
-        return np.arange(table.rows), held.select(list(table.names))
+        return np.arange(table.rows), _prepared(holdout, ready, plan)
     rng = stream(seed, "split")
     order = rng.permutation(table.rows)
     if plan.split.strata is not None:
@@ -238,6 +239,18 @@ def split(
         return np.sort(order[chosen]), table.take(order[~chosen])
     size = min(max(round(table.rows * plan.split.train), 1), table.rows - 2)
     return np.sort(order[:size]), table.take(order[size:])
+
+
+def _prepared(holdout: Table, ready: Ready, plan: Plan) -> Table:
+    """A holdout that was brought, after the same steps as the table."""
+    raw = _alike(holdout, ready.raw, "the holdout")
+    if raw.rows < _LEAST_HOLDOUT:
+        raise TableError(
+            f"the holdout has {raw.rows} rows: at least {_LEAST_HOLDOUT} are needed to compare "
+            "with; leave out --holdout to split the table instead"
+        )
+    held, _ = prepare(raw, plan.prepare)
+    return _alike(held.select(list(ready.table.names)), ready.table, "the holdout")
 
 
 def _encode(
@@ -262,7 +275,15 @@ def _leaf(
     progress("choose leaf")
     passed = encoding.schema.with_role(Role.KEEP, Role.WEIGHT)
     drawn = [name for name in encoding.names if name not in passed]
-    return choose_leaf(plan, train, drawn, seed=seed, map_=map_)
+    return choose_leaf(plan, train, drawn, seed=seed, map_=map_, progress=progress)
+
+
+def _rows(plan: Plan, ready: Ready, train: Table, kept: bool) -> int:
+    """Rows of each synthetic table: the plan's, else the table's; kept columns bring train's."""
+    if kept and plan.rows not in (None, train.rows):
+        expected = "nothing: kept columns have as many rows as train, so leave out --rows"
+        raise PlanError("synthesis.rows", plan.rows, expected)
+    return train.rows if kept else plan.rows or ready.table.rows
 
 
 def _judged(
@@ -323,7 +344,10 @@ def _alike(table: Table, like: Table, what: str) -> Table:
     if absent:
         raise InputError(f"{what} lacks columns of the original: {', '.join(absent)}")
     picked = table.select(list(like.names))
-    return picked.with_schema(like.schema)
+    try:
+        return picked.with_schema(like.schema)
+    except TableError as error:
+        raise TableError(f"{what}: {error}") from None
 
 
 def _sizes(train: Table, control: Block, fresh: Block, tables: Sequence[Table]) -> dict[str, Any]:
