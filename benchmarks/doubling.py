@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks._clock import exponent, timed
 from benchmarks._mixed import factor
-from benchmarks.neighbours import census
+from benchmarks.neighbours import LEVELS, census
 from understudy.kernels import leaves, mixture, multinomial, propensity
-from understudy.kernels.neighbours import nearest
+from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.rows import overlap_null
 from understudy.kernels.tree import class_target, grow
 from understudy.tables.cells import find_cells
@@ -94,15 +95,20 @@ def _cells_draw(rows: int, rng: np.random.Generator) -> Task:
     return lambda: cells.draw(codes, np.random.default_rng(1))
 
 
+def _halves(rows: int, rng: np.random.Generator) -> tuple[Points, Points]:
+    """Two draws of one process."""
+    both = census(rng, 2 * rows, 6.0)
+    return both.take(np.arange(rows)), both.take(np.arange(rows, 2 * rows))
+
+
 def _nearest(rows: int, rng: np.random.Generator) -> Task:
-    train, query = census(rng, rows, 6.0), census(rng, rows, 6.0)
+    train, query = _halves(rows, rng)
     return lambda: nearest(train, query, 5)
 
 
 def _tables(rows: int, rng: np.random.Generator) -> tuple[Any, ...]:
-    real, other = census(rng, rows, 6.0), census(rng, rows, 6.0)
-    levels = [int(max(real.codes[:, j].max(), other.codes[:, j].max())) + 1 for j in range(9)]
-    return real.numbers, real.codes, other.numbers, other.codes, levels
+    real, other = _halves(rows, rng)
+    return real.numbers, real.codes, other.numbers, other.codes, LEVELS
 
 
 def _logit(rows: int, rng: np.random.Generator) -> Task:
@@ -159,7 +165,8 @@ def measure(case: Case, share: float = 1.0) -> Iterator[tuple[int, float]]:
 
 def main(share: float = 1.0) -> None:
     for case in CASES:
-        sizes, seconds = zip(*measure(case, share), strict=True)
+        with threadpool_limits(1):
+            sizes, seconds = zip(*measure(case, share), strict=True)
         shown = ", ".join(f"{1000 * second:,.0f}" for second in seconds)
         power = exponent(sizes, [max(second, 1e-6) for second in seconds])
         print(
