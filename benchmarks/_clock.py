@@ -1,4 +1,4 @@
-"""What the benchmarks measure with: seconds, processor seconds, peak memory; and how they say it."""
+"""What the benchmarks measure: seconds, processor seconds, peak memory; and how they say it."""
 
 from __future__ import annotations
 

@@ -70,9 +70,7 @@ def scores(original: Table, synthetic: Mapping[str, Table]) -> dict[str, tuple[f
     return found
 
 
-def _arrays(
-    encoding: Encoding, table: Table
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _arrays(encoding: Encoding, table: Table) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     block = encoding.encode(table)
     names = encoding.names
     numbers = [block.values[name] for name in names if encoding[name].is_numeric]

@@ -61,7 +61,9 @@ def main(rows: int = 48_000, levels: tuple[int, ...] = LEVELS) -> None:
     found = {k: costs(rows, k) for k in levels}
     first = found[levels[0]]
     for k in levels:
-        print(f"{k:>5} levels: " + ", ".join(f"{what} {t.cpu:.2f} s" for what, t in found[k].items()))
+        print(
+            f"{k:>5} levels: " + ", ".join(f"{what} {t.cpu:.2f} s" for what, t in found[k].items())
+        )
     for k in levels[1:]:
         for what, took in found[k].items():
             ratio = took.cpu / first[what].cpu

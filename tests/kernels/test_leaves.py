@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.kernels.leaves import Tally, draw, draw_within, log_marginal, swap, tally
+from understudy.kernels.leaves import Tally, _pick, draw, draw_within, log_marginal, swap, tally
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=40)
 LEAVES, CELLS = 4, 6
@@ -233,3 +233,24 @@ def test_closed_form_of_the_urn():
     train, drawn = [(0, 0)] * 3 + [(0, 1)] * 4, [(0, 0)] * 5 + [(0, 1)]
     closed = lgamma(7) - lgamma(13) + lgamma(8) - lgamma(3) + lgamma(5) - lgamma(4)
     assert slow_log_marginal(train, drawn) == pytest.approx(closed, rel=1e-12)
+
+
+def test_draws_are_those_of_a_search_in_each_leaf() -> None:
+    # Oracle: the inverse cumulation written as a loop over the pairs of the row's leaf. Restricted
+    # draws give some pairs, and all pairs of some leaves, no weight.
+    rng = np.random.default_rng(5)
+    donors = tally(rng.integers(9, size=80), rng.integers(40, size=80), 10, 40)
+    weight = rng.gamma(1.0, size=len(donors.key)) * (rng.random(len(donors.key)) < 0.7)
+    weight[donors.key // 40 == 4] = 0.0
+    leaf = rng.integers(10, size=500).astype(np.int32)
+    spot = rng.random(500)
+    spot[:50] = 0.0
+    spot[50:100] = np.nextafter(1.0, 0.0)
+    found = _pick(donors, weight, leaf, spot, None, None)
+    for row in range(500):
+        mine = np.flatnonzero((donors.key // 40 == leaf[row]) & (weight > 0))
+        if not mine.size:
+            assert found[row] == -1
+            continue
+        reached = np.cumsum(weight[mine]) > spot[row] * weight[mine].sum() * (1 - 1e-12)
+        assert found[row] == donors.key[mine[np.argmax(reached)]] % 40

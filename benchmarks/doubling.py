@@ -1,0 +1,180 @@
+"""Every kernel at doubling sizes: the exponent of its time beside the cost that it states.
+
+python -m benchmarks.doubling [largest size as a share of the usual]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks._clock import exponent, timed
+from benchmarks._mixed import factor
+from benchmarks.neighbours import LEVELS, census
+from understudy.kernels import leaves, mixture, multinomial, propensity
+from understudy.kernels.neighbours import Points, nearest
+from understudy.kernels.rows import overlap_null
+from understudy.kernels.tree import class_target, grow
+from understudy.tables.cells import find_cells
+
+STEPS = 4
+REPEATS = 3
+
+Task = Callable[[], Any]
+
+
+class Case(NamedTuple):
+    """A kernel: what it states, its largest size, and what makes a task of a given size."""
+
+    name: str
+    states: str
+    largest: int
+    prepare: Callable[[int, np.random.Generator], Task]
+
+
+def _codes(rows: int, rng: np.random.Generator) -> tuple[list[np.ndarray], list[int], list[bool]]:
+    levels = [2, 10, 50, 128, 128, 128]
+    trait = rng.normal(size=rows)
+    codes = [factor(trait + rng.normal(size=rows), k, rng).astype(np.int32) for k in levels[:3]]
+    for k in levels[3:]:
+        score = trait + rng.normal(size=rows)
+        codes.append((np.argsort(np.argsort(score)) * k // rows).astype(np.int32))
+    return codes, levels, [True] * 3 + [False] * 3
+
+
+def _grow(rows: int, rng: np.random.Generator) -> Task:
+    codes, levels, nominal = _codes(rows, rng)
+    target = class_target(factor(codes[3] + 40 * rng.normal(size=rows), 10, rng), 10)
+    return lambda: grow(codes, levels, nominal, target, rng=np.random.default_rng(1))
+
+
+def _apply(rows: int, rng: np.random.Generator) -> Task:
+    codes, levels, nominal = _codes(rows, rng)
+    target = (codes[3] + 40 * rng.normal(size=rows))[:, None]
+    few = slice(0, 4096)  # one tree shape for all sizes
+    tree = grow([c[few] for c in codes], levels, nominal, target[few], rng=rng)
+    return lambda: tree.apply(codes)
+
+
+def _donors(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+    count = max(rows // 8, 1)
+    leaf = rng.integers(count, size=rows).astype(np.int32)
+    return leaf, rng.integers(256, size=rows).astype(np.int32), count
+
+
+def _tally(rows: int, rng: np.random.Generator) -> Task:
+    leaf, cell, count = _donors(rows, rng)
+    return lambda: leaves.tally(leaf, cell, count, 256)
+
+
+def _draw(rows: int, rng: np.random.Generator) -> Task:
+    leaf, cell, count = _donors(rows, rng)
+    donors = leaves.tally(leaf, cell, count, 256)
+    return lambda: leaves.draw(donors, leaf, np.random.default_rng(1))
+
+
+def _find_cells(rows: int, rng: np.random.Generator) -> Task:
+    values = np.round(np.exp(rng.normal(size=rows)), 3)
+    return lambda: find_cells(values, step=0.001)
+
+
+def _cells_of(rows: int, rng: np.random.Generator) -> Task:
+    values = np.round(np.exp(rng.normal(size=rows)), 3)
+    cells = find_cells(values[:10_000], step=0.001)
+    return lambda: cells.of(values)
+
+
+def _cells_draw(rows: int, rng: np.random.Generator) -> Task:
+    values = np.round(np.exp(rng.normal(size=rows)), 3)
+    cells = find_cells(values[:10_000], step=0.001)
+    codes = cells.of(values)
+    return lambda: cells.draw(codes, np.random.default_rng(1))
+
+
+def _halves(rows: int, rng: np.random.Generator) -> tuple[Points, Points]:
+    """Two draws of one process."""
+    both = census(rng, 2 * rows, 6.0)
+    return both.take(np.arange(rows)), both.take(np.arange(rows, 2 * rows))
+
+
+def _nearest(rows: int, rng: np.random.Generator) -> Task:
+    train, query = _halves(rows, rng)
+    return lambda: nearest(train, query, 5)
+
+
+def _tables(rows: int, rng: np.random.Generator) -> tuple[Any, ...]:
+    real, other = _halves(rows, rng)
+    return real.numbers, real.codes, other.numbers, other.codes, LEVELS
+
+
+def _logit(rows: int, rng: np.random.Generator) -> Task:
+    tables = _tables(rows, rng)
+    return lambda: propensity.logit(*tables)
+
+
+def _cart(rows: int, rng: np.random.Generator) -> Task:
+    tables = _tables(rows, rng)
+    return lambda: propensity.cart(*tables, permutations=2, rng=np.random.default_rng(1))
+
+
+def _mixture(rows: int, rng: np.random.Generator) -> Task:
+    points = rng.normal(size=(rows, 3)) + rng.integers(4, size=(rows, 1)) * 3.0
+    begin = mixture.start(points, 20, floor=1e-6, rng=rng)
+    return lambda: mixture.climb(points, begin, max_iter=10, tolerance=0.0)
+
+
+def _multinomial(rows: int, rng: np.random.Generator) -> Task:
+    terms = rng.normal(size=(rows, 8))
+    label = np.argmax(terms[:, :4] + rng.gumbel(size=(rows, 4)), axis=1)
+    return lambda: multinomial.fit(terms, label, 4)
+
+
+def _overlap(rows: int, rng: np.random.Generator) -> Task:
+    names = rng.zipf(1.3, size=2 * rows) % rows
+    return lambda: overlap_null(names[:rows], names[rows:], np.random.default_rng(1), draws=5)
+
+
+CASES = (
+    Case("tree.grow", "rows x log rows", 160_000, _grow),
+    Case("tree.apply", "rows x depth", 800_000, _apply),
+    Case("leaves.tally", "rows x log rows", 1_600_000, _tally),
+    Case("leaves.draw", "rows x log pairs", 1_600_000, _draw),
+    Case("cells.find", "rows x log rows", 1_600_000, _find_cells),
+    Case("cells.of", "rows x log cells", 1_600_000, _cells_of),
+    Case("cells.draw", "rows x log pieces", 1_600_000, _cells_draw),
+    Case("neighbours.nearest", "train x query at worst", 24_000, _nearest),
+    Case("propensity.logit", "rows x terms^2 x steps", 80_000, _logit),
+    Case("propensity.cart", "rows x log rows x permutations", 40_000, _cart),
+    Case("mixture.climb", "rows x components x steps", 80_000, _mixture),
+    Case("multinomial.fit", "rows x (classes x terms)^2 x steps", 80_000, _multinomial),
+    Case("rows.overlap_null", "rows x draws", 800_000, _overlap),
+)
+
+
+def measure(case: Case, share: float = 1.0) -> Iterator[tuple[int, float]]:
+    """Rows and the fastest processor seconds of a few runs, at doubling sizes."""
+    for step in range(STEPS):
+        rows = max(int(case.largest * share) >> (STEPS - 1 - step), 64)
+        task = case.prepare(rows, np.random.default_rng(1))
+        yield rows, min(timed(task)[1].cpu for _ in range(REPEATS))
+
+
+def main(share: float = 1.0) -> None:
+    for case in CASES:
+        with threadpool_limits(1):
+            sizes, seconds = zip(*measure(case, share), strict=True)
+        shown = ", ".join(f"{1000 * second:,.0f}" for second in seconds)
+        power = exponent(sizes, [max(second, 1e-6) for second in seconds])
+        print(
+            f"{case.name}: rows^{power:.2f} (states {case.states}); "
+            f"{sizes[0]:,} to {sizes[-1]:,} rows: {shown} ms",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main(*(float(word) for word in sys.argv[1:]))
