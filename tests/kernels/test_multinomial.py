@@ -149,3 +149,12 @@ def test_violation_is_the_subgradient_nearest_to_zero():
         slope[index] = np.abs(slope[index] + signs).min()
     found = multinomial._violation(held, beta, held.value(beta)[1])
     assert found == pytest.approx(slope.max() / 3.0, abs=1e-3)
+
+
+def test_a_coefficient_that_the_data_do_not_ask_for_violates_by_its_sign():
+    x, label = problem(rows=60)
+    held = multinomial._Problem.of(x, label, 4, 1e-9)
+    beta = held.null()
+    assert multinomial._violation(held, beta, held.value(beta)[1]) < 1e-6
+    beta[1, 2] = -0.5
+    assert multinomial._violation(held, beta, held.value(beta)[1]) == pytest.approx(1.0, abs=1e-6)
