@@ -105,6 +105,10 @@ class Judge(ABC):
         """
         return self.estimates(release, rng=rng, map_=map_)
 
+    def summaries(self, *, rng: np.random.Generator, map_: Map = map) -> dict[str, Any]:
+        """Curves and tables for the report: aggregates over at least ten rows, never rows."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Measure(ABC):
@@ -126,12 +130,6 @@ class Measure(ABC):
     @abstractmethod
     def prepare(self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map) -> Judge:
         """Compute what does not depend on the release."""
-
-    def summaries(
-        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
-    ) -> dict[str, Any]:
-        """Curves and tables for the report: aggregates over at least ten rows, never rows."""
-        return {}
 
 
 def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Points:

@@ -78,17 +78,22 @@ def test_bins_between_the_tails_are_about_equally_wide(evidence: Evidence) -> No
 
 def test_matches_over_delta_start_at_equality_and_grow(evidence: Evidence) -> None:
     rng = np.random.default_rng(3)
-    found = Closeness().summaries(evidence, rng=rng)["closeness"]["ims"]
+    found = Closeness().prepare(evidence, rng=rng).summaries(rng=rng)["closeness"]["ims"]
     assert found["grid"][0] == 0
     for line in (found["holdout"], *found["synthetic"]):
         assert np.all(np.diff(line) >= 0)
     assert found["holdout"][-1] == pytest.approx(0.2, abs=0.02)
-    copy = Closeness().summaries(evidence.with_release(evidence.train), rng=rng)
+    copied = evidence.with_release(evidence.train)
+    copy = Closeness().prepare(copied, rng=rng).summaries(rng=rng)
     assert copy["closeness"]["ims"]["synthetic"][0][0] == 1.0
 
 
 def test_propensities_name_the_column_that_differs(evidence: Evidence) -> None:
-    found = Pmse().summaries(evidence, rng=np.random.default_rng(4))["propensity"]
+    found = (
+        Pmse()
+        .prepare(evidence, rng=np.random.default_rng(4))
+        .summaries(rng=np.random.default_rng(4))["propensity"]
+    )
     assert found["share"] == 0.5
     assert max(found["used"], key=lambda name: found["used"][name]) == "wide"
     assert sum(found["used"].values()) == pytest.approx(1, abs=0.001)

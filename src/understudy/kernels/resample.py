@@ -61,7 +61,8 @@ def mean_draws(
     if len(unique) == 1:
         # All alike: Jeffreys' posterior keeps the interval from being empty.
         spread = rng.beta(0.5, values.size + 0.5, draws)
-        return np.clip(unique[0] + np.where(unique[0] > 0.5, -spread, spread), 0.0, 1.0)
+        moved = unique[0] + np.where(unique[0] > 0.5, -spread, spread)
+        return np.asarray(np.clip(moved, 0.0, 1.0), dtype=np.float64)
     table = rng.multinomial(values.size, counts / values.size, size=draws)
     return np.asarray(table @ unique / values.size, dtype=np.float64)
 

@@ -47,14 +47,6 @@ class Closeness(Measure):
         whole = {key: np.concatenate([control[key], fresh[key]]) for key in control}
         return replace(judge, reference=whole, control=control)
 
-    def summaries(
-        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
-    ) -> dict[str, Any]:
-        """Distributions of distances, and the share of matches over a grid of thresholds."""
-        judge = self.prepare(evidence, rng=rng, map_=map_)
-        found = [judge.reach(block, rng, map_) for block in evidence.release]
-        return {"closeness": _curves(judge.reference, found)}
-
 
 @dataclass(frozen=True, eq=False)
 class ClosenessJudge(Judge):
@@ -65,6 +57,7 @@ class ClosenessJudge(Judge):
     train: Points
     reference: dict[str, Floats] = field(default_factory=dict)
     control: dict[str, Floats] = field(default_factory=dict)
+    seen: dict[int, dict[str, Floats]] = field(default_factory=dict)
 
     def reach(self, block: Block, rng: np.random.Generator, map_: Map) -> dict[str, Floats]:
         """Distances of a block's rows to train."""
@@ -85,6 +78,7 @@ class ClosenessJudge(Judge):
     ) -> list[Estimate]:
         """The three numbers with their intervals."""
         found = self.reach(release, rng, map_)
+        self.seen[id(release)] = found
         note = self._note(release, found)
         return [
             self._share("ims", found["ims"], self.reference["ims"], rng, note),
@@ -98,6 +92,14 @@ class ClosenessJudge(Judge):
         """Fresh people are compared with the other half of the holdout alone."""
         judge = replace(self, reference=self.control) if case == "fresh" else self
         return judge.estimates(release, rng=rng, map_=map_)
+
+    def summaries(self, *, rng: np.random.Generator, map_: Map = map) -> dict[str, Any]:
+        """Distributions of distances, and the share of matches over a grid of thresholds."""
+        found = [
+            self.seen.get(id(block)) or self.reach(block, rng, map_)
+            for block in self.evidence.release
+        ]
+        return {"closeness": _curves(self.reference, found)}
 
     def _note(self, release: Block, found: dict[str, Floats]) -> str:
         asked = min(release.rows, self.evidence.queries)

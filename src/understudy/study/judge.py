@@ -79,9 +79,17 @@ def judge_all(
             why = "every column is kept as it was: none was synthesised"
             findings += _unmeasured(measure, gating, why, applies=False)
             continue
+        if min(block.rows for block in evidence.release) == 0:
+            findings += _unmeasured(measure, gating, "a synthetic table has no rows")
+            continue
+        begin = time.perf_counter()
         rng = stream(seed, "measure", name)
-        findings += _judge_one(measure, evidence, gating, cases, rng, map_)
-        summaries.update(measure.summaries(evidence, rng=stream(seed, "curve", name), map_=map_))
+        judge = measure.prepare(evidence, rng=rng, map_=map_)
+        known = {case: _keyed(judge, case, block, rng, map_) for case, block in cases.items()}
+        found = _estimated(judge, evidence, rng, map_)
+        seconds = (time.perf_counter() - begin) / max(len(found), 1)
+        findings += [_finding(estimate, measure, gating, known, seconds) for estimate in found]
+        summaries.update(judge.summaries(rng=stream(seed, "curve", name), map_=map_))
     return (*findings, *_absent(gating, findings, measures)), summaries
 
 
@@ -125,26 +133,14 @@ def known_cases(evidence: Evidence, seed: int) -> dict[str, Block]:
     return cases
 
 
-def _judge_one(
-    measure: Measure,
-    evidence: Evidence,
-    gating: Gating,
-    cases: Mapping[str, Block],
-    rng: np.random.Generator,
-    map_: Map,
-) -> list[Finding]:
-    if min(block.rows for block in evidence.release) == 0:
-        return _unmeasured(measure, gating, "a synthetic table has no rows")
-    begin = time.perf_counter()
-    judge = measure.prepare(evidence, rng=rng, map_=map_)
-    known = {case: _keyed(judge, case, block, rng, map_) for case, block in cases.items()}
-    found = [
+def _estimated(
+    judge: Judge, evidence: Evidence, rng: np.random.Generator, map_: Map
+) -> list[Estimate]:
+    return [
         replace(estimate, replicate=number)
         for number, block in _replicates(evidence.release)
         for estimate in judge.estimates(block, rng=rng, map_=map_)
     ]
-    seconds = (time.perf_counter() - begin) / max(len(found), 1)
-    return [_finding(estimate, measure, gating, known, seconds) for estimate in found]
 
 
 def _replicates(release: Sequence[Block]) -> list[tuple[int, Block]]:

@@ -260,6 +260,6 @@ def _in_order(levels: list[str]) -> list[str]:
 def _level_codes(array: pa.ChunkedArray, encoding: ColumnEncoding) -> Codes:
     levels = pa.array(encoding.levels, type=pa.string())
     found = pc.index_in(array, value_set=levels).combine_chunks()
-    codes = found.fill_null(encoding.unseen).to_numpy(zero_copy_only=False).astype(np.int32)
+    codes: Codes = np.array(found.fill_null(encoding.unseen), dtype=np.int32)
     codes[pc.is_null(array).combine_chunks().to_numpy(zero_copy_only=False)] = encoding.missing
     return codes

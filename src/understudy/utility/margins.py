@@ -86,24 +86,6 @@ class Pairs(Measure):
             pairs = [pairs[i] for i in chosen]
         return PairsJudge(evidence, groups, pairs)
 
-    def summaries(
-        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
-    ) -> dict[str, Any]:
-        """The distance of every pair above its null, for the first replicate."""
-        judge = self.prepare(evidence, rng=rng, map_=map_)
-        found = judge.distances(evidence.release[0], rng)
-        return {
-            "pairs": [
-                {
-                    "columns": list(pair),
-                    "distance": round(value, 5),
-                    "null": round(null, 5),
-                    "excess": round(value - null, 5),
-                }
-                for pair, (value, null, _) in zip(judge.pairs, found, strict=True)
-            ]
-        }
-
 
 @dataclass(frozen=True, eq=False)
 class PairsJudge(Judge):
@@ -127,6 +109,21 @@ class PairsJudge(Judge):
             null, sd = overlap_null(a, b, rng, draws=_NULLS)
             found.append((1 - overlap(a, b), 1 - null, sd))
         return found
+
+    def summaries(self, *, rng: np.random.Generator, map_: Map = map) -> dict[str, Any]:
+        """The distance of every pair above its null, for the first replicate."""
+        found = self.distances(self.evidence.release[0], rng)
+        return {
+            "pairs": [
+                {
+                    "columns": list(pair),
+                    "distance": round(value, 5),
+                    "null": round(null, 5),
+                    "excess": round(value - null, 5),
+                }
+                for pair, (value, null, _) in zip(self.pairs, found, strict=True)
+            ]
+        }
 
     def estimates(
         self, release: Block, *, rng: np.random.Generator, map_: Map = map

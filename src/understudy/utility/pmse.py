@@ -57,29 +57,6 @@ class Pmse(Measure):
             against["holdout"] = evidence.control.thin(self.rows, rng)
         return PmseJudge(self, evidence, against)
 
-    def summaries(
-        self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
-    ) -> dict[str, Any]:
-        """Distributions of the propensities against train, and what the tree split on."""
-        columns = evidence.drawn
-        real = evidence.train.thin(self.rows, rng)
-        synthetic = evidence.release[0].thin(self.rows, rng)
-        if not (real.rows and synthetic.rows and columns):
-            return {}
-        both = (*_arrays(real, columns), *_arrays(synthetic, columns))
-        nominal = [n for n in columns if n not in real.values]
-        levels = [evidence.encoding[n].width for n in nominal]
-        order = [n for n in columns if n in real.values] + nominal
-        tree = tree_scores(*both, levels, rng=rng)
-        return {
-            "propensity": {
-                "share": round(synthetic.rows / (real.rows + synthetic.rows), 5),
-                "logit": _bars(logit_scores(*both, levels)),
-                "cart": _bars(tree),
-                "used": {n: round(u, 4) for n, u in zip(order, tree.used.tolist(), strict=True)},
-            }
-        }
-
 
 @dataclass(frozen=True, eq=False)
 class PmseJudge(Judge):
@@ -100,6 +77,27 @@ class PmseJudge(Judge):
     ) -> list[Estimate]:
         """The same with a null of four permutations: enough for a mark on a scale."""
         return self._all(release, min(_CALIBRATION, self.settings.permutations), rng, map_)
+
+    def summaries(self, *, rng: np.random.Generator, map_: Map = map) -> dict[str, Any]:
+        """Distributions of the propensities against train, and what the tree split on."""
+        evidence, real = self.evidence, self.against["train"]
+        columns = evidence.drawn
+        synthetic = evidence.release[0].thin(self.settings.rows, rng)
+        if not (real.rows and synthetic.rows and columns):
+            return {}
+        both = (*_arrays(real, columns), *_arrays(synthetic, columns))
+        nominal = [n for n in columns if n not in real.values]
+        levels = [evidence.encoding[n].width for n in nominal]
+        order = [n for n in columns if n in real.values] + nominal
+        tree = tree_scores(*both, levels, rng=rng)
+        return {
+            "propensity": {
+                "share": round(synthetic.rows / (real.rows + synthetic.rows), 5),
+                "logit": _bars(logit_scores(*both, levels)),
+                "cart": _bars(tree),
+                "used": {n: round(u, 4) for n, u in zip(order, tree.used.tolist(), strict=True)},
+            }
+        }
 
     def _all(
         self, release: Block, permutations: int, rng: np.random.Generator, map_: Map
