@@ -30,13 +30,12 @@ is shown on a terminal only.
 
 def reference() -> str:
     """The whole page."""
-    root = click.Context(cli, info_name="understudy", terminal_width=WIDTH, max_content_width=WIDTH)
+    settings = {**cli.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    root = click.Context(cli, info_name="understudy", **settings)
     parts = [HEAD, _section("understudy", cli.get_help(root))]
     for name in sorted(cli.commands):
         command = cli.commands[name]
-        context = click.Context(
-            command, info_name=name, parent=root, terminal_width=WIDTH, max_content_width=WIDTH
-        )
+        context = click.Context(command, info_name=name, parent=root, **settings)
         parts.append(_section(f"understudy {name}", command.get_help(context)))
     return "\n".join(parts)
 
