@@ -109,7 +109,7 @@ def rows_of(text):
 def people():
     """Some people of the outbreak, evenly spread over it."""
     whole = builtin.outbreak()
-    return whole.take(np.linspace(0, whole.rows - 1, SMALL).astype(np.int64))
+    return whole.take(np.linspace(0, whole.num_rows - 1, SMALL).astype(np.int64))
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def workshop(people, tmp_path, monkeypatch):
     monkeypatch.setattr(api, "outbreak", lambda: people)
     monkeypatch.setattr(builtin, "outbreak", lambda: people)
     monkeypatch.setattr(api, "fresh_seed", lambda: SECRET)
-    pyarrow.csv.write_csv(people.data, "outbreak.csv")
+    pyarrow.csv.write_csv(people, "outbreak.csv")
     return tmp_path
 
 
@@ -172,7 +172,7 @@ def test_examples_run_from_top_to_bottom(page, workshop, capsys):
 def test_output_is_what_the_page_shows(fence, tmp_path, monkeypatch):
     """On the whole outbreak."""
     monkeypatch.chdir(tmp_path)
-    pyarrow.csv.write_csv(builtin.outbreak().data, "outbreak.csv")
+    pyarrow.csv.write_csv(builtin.outbreak(), "outbreak.csv")
     for command, shown in steps(fence):
         output, code = run(command)
         assert code == 0
@@ -301,7 +301,7 @@ TOML = [f for f in FENCES if f.language == "toml"]
 @pytest.mark.parametrize("fence", TOML, ids=lambda f: f"{f.page}:{f.line}")
 def test_plans_in_the_pages_fit_the_outbreak(fence, people):
     plan = Plan.from_toml(fence.text)
-    ready = make_ready(people, plan)
+    ready = make_ready(api.read(people, plan=plan), plan)
     encoding = fit_encoding(ready.table)
     assert plan.visits_for(encoding)
     parse_rules(plan.rules, encoding, encoding.encode(ready.table))
