@@ -105,6 +105,11 @@ def rows_of(text):
     return {first.strip(" `|"): rest for first, *rest in cells}
 
 
+def written(value):
+    """A default as a page shows it."""
+    return "none" if value is None or value in ((), {}) else toml.dumps({"x": value})[4:-1]
+
+
 @pytest.fixture(scope="session")
 def people():
     """Some people of the outbreak, evenly spread over it."""
@@ -251,8 +256,7 @@ def test_defaults_of_models_are_right(name, model):
     rows = rows_of(named("docs/models.md")[name])
     assert set(rows) == {field.name for field in fields(model)}
     for field in fields(model):
-        shown = rows[field.name][0].strip("`")
-        assert shown == ("none" if field.default is None else toml.dumps({"x": field.default})[4:-1])
+        assert rows[field.name][0].strip("`") == written(field.default), field.name
 
 
 def plan_keys():
@@ -274,9 +278,7 @@ def test_every_key_of_a_plan_is_explained_with_its_default():
     assert {f"split.{field.name}" for field in fields(Split)} <= set(keys)
     assert {f"gates.{field.name}" for field in fields(Gates)} <= set(keys)
     for key, value in keys.items():
-        empty = value is None or value in ((), {})
-        shown = "none" if empty else toml.dumps({"x": value})[4:-1]
-        assert rows[key][0].strip("`") == shown, key
+        assert rows[key][0].strip("`") == written(value), key
 
 
 def test_the_default_plan_is_shown_as_it_is():
