@@ -16,7 +16,8 @@ HEAD = """\
 This page is generated from the commands' own help by `docs/generate_cli.py`; do not edit it.
 
 Every command takes `--help` and `--json`. Where a FILE is read, `-` means standard input. Progress
-is shown on a terminal only.
+and the time left are shown on a terminal only. With `--json` errors are JSON as well, with the keys
+`error` and `status`.
 
 | exit status | meaning |
 |---|---|

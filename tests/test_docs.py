@@ -205,6 +205,7 @@ def test_commands_in_the_pages_exist(words):
 def test_commands_have_help_with_an_example(name):
     command = cli.commands[name]
     assert command.help and "Example:" in command.help, f"{name} shows no example"
+    assert "\\b" not in command.help, f"{name}: the mark for click is printed"
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, f"{name} {option.opts[0]} has no help"
@@ -316,6 +317,11 @@ def test_plans_in_the_pages_fit_the_outbreak(fence, people):
 def test_kinds_and_roles_are_explained():
     rows = rows_of(PAGES["docs/tables.md"])
     assert {kind.value for kind in Kind} | {role.value for role in Role} <= set(rows)
+
+
+def test_public_names_are_explained():
+    rows = rows_of(PAGES["docs/python.md"])
+    assert set(rows) == set(understudy.__all__)
 
 
 def test_verdicts_and_keys_of_findings_are_explained():

@@ -76,7 +76,7 @@ class CopiesJudge(Judge):
         return [_exact(found) if same_shares(train, other) else found]
 
     def calibration(
-        self, release: Block, *, rng: np.random.Generator, map_: Map = map
+        self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
         """By the interval alone: what only an exact copy gives away is not power."""
         return [self._compared(release, rng)]
