@@ -42,9 +42,10 @@ lint: $(LINTERS)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-# Every example in the docstrings and in the pages runs.
+# Writes the command reference; then every example in the docstrings and in the pages runs.
 docs: $(READY)
-	@$(BIN)/python -m pytest -n 0 --doctest-glob='*.md' src $(wildcard README.md docs)
+	@$(BIN)/python docs/generate_cli.py
+	@$(BIN)/python -m pytest src tests/test_docs.py
 
 clean:
 	@rm -rf .venv demo

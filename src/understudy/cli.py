@@ -26,7 +26,7 @@ GATE_FAILED, USAGE, BUG, INTERRUPTED = 3, 2, 1, 130
 @click.group(context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="understudy")
 def cli() -> None:
-    r"""Turn a confidential table about people into a synthetic stand-in, with evidence.
+    """Turn a confidential table about people into a synthetic stand-in, with evidence.
 
     \b
     Example:
@@ -75,7 +75,7 @@ _SHARED = {
 @click.option("--plan", type=Path, metavar="FILE.toml", help="Write a starting plan here.")
 @_options("json")
 def inspect(file: str, plan: Path | None, as_json: bool) -> None:
-    r"""Say what is in FILE: kinds, roles, missing values, suspected identifiers, sizes.
+    """Say what is in FILE: kinds, roles, missing values, suspected identifiers, sizes.
 
     \b
     Example:
@@ -96,7 +96,7 @@ def inspect(file: str, plan: Path | None, as_json: bool) -> None:
 @click.option("--rows", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
 @click.option("--force", is_flag=True, help="Release although a gate fails; the note says so.")
 def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
-    r"""Split, synthesise, measure and gate FILE, and write the release to DIR.
+    """Split, synthesise, measure and gate FILE, and write the release to DIR.
 
     \b
     Example:
@@ -117,7 +117,7 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
 def assess(
     original: str, synthetic: tuple[str, ...], out: Path, as_json: bool, **options: Any
 ) -> None:
-    r"""Judge SYNTHETIC tables, from any tool, against the ORIGINAL they were made from.
+    """Judge SYNTHETIC tables, from any tool, against the ORIGINAL they were made from.
 
     \b
     Example:
@@ -137,7 +137,7 @@ def assess(
 @click.argument("folder", type=Path, metavar="DIR")
 @_options("json")
 def verify(folder: Path, as_json: bool) -> None:
-    r"""Check a release folder against its manifest: hashes, plan, verdicts.
+    """Check a release folder against its manifest: hashes, plan, verdicts.
 
     \b
     Example:
@@ -159,7 +159,7 @@ def verify(folder: Path, as_json: bool) -> None:
 @cli.command()
 @_options("out", "seed", "jobs", "json")
 def demo(out: Path, as_json: bool, **options: Any) -> None:
-    r"""Run `release` on the built-in fictional outbreak.
+    """Run `release` on the built-in fictional outbreak.
 
     \b
     Example:

@@ -20,7 +20,7 @@ COMMENTS = {
     "synthesis": "The model of every column that no visit names, and its settings.",
     "synthesis.order": "few-levels-first, table, or a list of columns (the others follow).",
     "synthesis.replicates": "Number of synthetic tables.",
-    "synthesis.rows": "Rows of each; leave the key out for as many as train has.",
+    "synthesis.rows": "Rows of each; leave the key out for as many as the table has.",
     "synthesis.min_leaf": "Fewest donors of a leaf; auto: the smallest that holds on an inner\n"
     "split.",
     "visits": "Steps of the synthesis: model, columns, given (all drawn before), without, strata,\n"
