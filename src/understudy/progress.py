@@ -17,6 +17,7 @@ SHARES = {
     "fit": 2.0,
     "sample": 2.0,
     "measure closeness": 14.0,
+    "measure nearer": 5.0,
     "measure uniques": 1.0,
     "measure copies": 5.0,
     "measure marginals": 1.0,
@@ -42,8 +43,8 @@ class TimeLeft:
         >>> left.left(3.0) is None
         True
         >>> left.begin("fit", 46.5)
-        >>> round(left.left(46.5))
-        53
+        >>> left.left(46.5)
+        58.5
     """
 
     def __init__(self) -> None:
