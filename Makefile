@@ -23,6 +23,7 @@ $(LINTERS): $(READY)
 	@touch $@
 
 demo: $(READY)
+	@rm -rf demo
 	@$(BIN)/understudy demo --out demo
 
 test: $(READY)
