@@ -87,7 +87,7 @@ def test_a_fresh_draw_does_not_fail(people, process, seed):
 @pytest.mark.parametrize("process", ["continuous", "mixed"])
 def test_one_percent_of_leaked_rows_moves_every_measure(people, process):
     """Paired: the same release with and without the leak; all six directions by sign."""
-    moved = {name: 0.0 for name in (*CLOSENESS, "copies", "uniques.replicated")}
+    moved = dict.fromkeys((*CLOSENESS, "copies", "uniques.replicated"), 0.0)
     for seed in range(6):
         world = people(process, 1000, 400, 20, seed)
         fresh = world.draw(1000)

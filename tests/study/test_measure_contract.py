@@ -79,9 +79,9 @@ def cases(make):
 
 
 CASES = (
-    "mixed", "fifty rows", "one number", "one level", "one binary column", "all missing", "constant",
-    "unseen levels", "replicates of different sizes", "one row", "no rows", "no holdout", "all kept",
-    "huge against tiny",
+    "mixed", "fifty rows", "one number", "one level", "one binary column", "all missing",
+    "constant", "unseen levels", "replicates of different sizes", "one row", "no rows",
+    "no holdout", "all kept", "huge against tiny",
 )  # fmt: skip
 
 
