@@ -11,8 +11,11 @@ import pyarrow as pa
 import pytest
 
 from understudy.cli import main
-from understudy.tables.encode import Block, fit_encoding
-from understudy.tables.schema import Column, Kind, Schema
+from understudy.evidence import Evidence
+from understudy.plans.plan import Gates
+from understudy.study.judge import MEASURES, Gating, judge_all
+from understudy.tables.encode import Block, fit_encoding, stack
+from understudy.tables.schema import Column, Kind, Role, Schema
 from understudy.tables.table import Table
 
 COLUMNS = (
@@ -162,3 +165,81 @@ def command(monkeypatch, capfd):
         return Ran(left.value.code, printed.out, printed.err)
 
     return run
+
+
+_QUASI = ("x0", "sex", "age", "c0", "c1", "c2", "b")
+
+
+def people_arrays(process, rows, rng):
+    """Fresh rows of a known process: three numbers, mixed columns, five coarse ones, or one."""
+    if process == "continuous":
+        shared = rng.normal(size=rows)
+        return {f"x{i}": shared + rng.normal(size=rows) for i in range(3)}
+    if process == "mixed":
+        sex = rng.choice(["f", "m", "x"], rows, p=[0.5, 0.4, 0.1])
+        age = np.round(rng.normal(40, 12, rows) + 10 * (sex == "f"))
+        income = np.round(rng.lognormal(age / 30, 1) * (rng.random(rows) < 0.7), 1)
+        return {"sex": sex, "age": age, "income": income, "town": rng.choice(list("pqrst"), rows)}
+    if process == "coarse":
+        shared = rng.normal(size=rows)
+        cut = [np.digitize(shared + rng.normal(size=rows), [-0.6, 0.9]) for _ in range(5)]
+        return {f"c{i}": np.array(["low", "mid", "high"])[c] for i, c in enumerate(cut)}
+    if process == "number":
+        return {"x0": rng.normal(size=rows)}
+    return {"b": rng.choice(["no", "yes"], rows, p=[0.7, 0.3])}
+
+
+def people_table(process, rows, rng):
+    """The rows as a table, with quasi-identifiers declared."""
+    arrays = people_arrays(process, rows, rng)
+    kinds = {n: Kind.NUMBER if a.dtype.kind == "f" else Kind.CATEGORY for n, a in arrays.items()}
+    schema = [Column(n, k, Role.QUASI if n in _QUASI else Role.OTHER) for n, k in kinds.items()]
+    return Table(
+        pa.table({n: pa.array(a.tolist()) for n, a in arrays.items()}), Schema(tuple(schema))
+    )
+
+
+class People:
+    """Train, both halves of a holdout, and as many fresh rows as asked for, of one process."""
+
+    def __init__(self, process, rows, held, *seed):
+        self.rng = np.random.default_rng([*seed, rows, held])
+        self.process = process
+        table = people_table(process, rows, self.rng)
+        self.encoding = fit_encoding(table)
+        self.train = frozen(self.encoding.encode(table))
+        self.control, self.fresh = self.draw(held // 2), self.draw(held - held // 2)
+
+    def draw(self, rows):
+        return frozen(self.encoding.encode(people_table(self.process, rows, self.rng)))
+
+    def leak(self, share, rows=None):
+        """Fresh rows of which a share is replaced by different rows of train."""
+        fresh = self.draw(rows or self.train.rows)
+        count = round(share * fresh.rows)
+        taken = self.rng.choice(self.train.rows, count, replace=False)
+        return stack([self.train.take(taken), fresh.take(slice(count, None))])
+
+    def evidence(self, *release, m=None, **settings):
+        level = Gating(Gates().names).level(m or len(release))
+        tables = (self.train, self.control, self.fresh, release)
+        return Evidence(*tables, **{"level": level, **settings})
+
+    def findings(self, *release, measures=("closeness", "uniques", "copies"), **settings):
+        """Findings by measure, calibrated (of the quasi-identifiers where there are two)."""
+        evidence = self.evidence(*release, **settings)
+        return {
+            (f.estimate.measure, f.estimate.target): f
+            for f in judge_all(evidence, measures, Gating(Gates().names), seed=1)[0]
+        }
+
+    def values(self, measure, release):
+        """The estimates of one measure, uncalibrated, by name and target."""
+        evidence, rng = self.evidence(release), np.random.default_rng(0)
+        judge = MEASURES[measure]().prepare(evidence, rng=rng)
+        return {(e.measure, e.target): e for e in judge.estimates(release, rng=rng)}
+
+
+@pytest.fixture(scope="session")
+def people():
+    return People

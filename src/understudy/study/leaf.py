@@ -41,7 +41,9 @@ class Trial:
     @property
     def holds(self) -> bool:
         """Whether every number is within its margin."""
-        return max(self.ims, self.share) <= _SHARE and max(self.dcr, self.nndr) <= _TAIL
+        # One by one: max() would pass over a NaN that does not come first.
+        shares = all(excess <= _SHARE for excess in (self.ims, self.share))
+        return shares and all(excess <= _TAIL for excess in (self.dcr, self.nndr))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,8 @@ def choose_leaf(
 ) -> tuple[int, tuple[Trial, ...]]:
     """Find the smallest leaf size whose draws are no closer to their train than honest rows.
 
-    Bisection over `LEAVES`: closeness falls as leaves grow. Returns the leaf and all trials.
+    Bisection over `LEAVES`: closeness falls as leaves grow. Returns the leaf and all trials, the
+    leaf's own included: where none holds it is the largest, and its trial says so.
     """
     if train.rows < 4 * LEAVES[0]:
         return LEAVES[0], ()
@@ -79,6 +82,8 @@ def choose_leaf(
         progress(f"choose leaf {len(trials) + 1} of at most {len(candidates).bit_length()}")
         trials[leaf] = _try(plan, leaf, halves, drawn, seed, map_)
         low, high = (low, middle) if trials[leaf].holds else (middle + 1, high)
+    if candidates[low] not in trials:
+        trials[candidates[low]] = _try(plan, candidates[low], halves, drawn, seed, map_)
     return candidates[low], tuple(trials[leaf] for leaf in sorted(trials))
 
 

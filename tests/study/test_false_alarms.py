@@ -1,0 +1,65 @@
+"""How often an ideal release is blocked: at most as often as declared (5%), all gates together.
+
+Figures seen with 400 runs per setting are in the sweep's docstring.
+"""
+
+from collections import Counter
+
+import pytest
+
+from understudy.plans.plan import Gates
+from understudy.results import Verdict
+from understudy.study import Gating
+from understudy.study.judge import judge_all
+
+BLOCKS = {Verdict.FAILS, Verdict.NOT_MEASURED}
+SIZES = ((60, 20, 80), (150, 50, 200), (375, 125, 500), (375, 125, 375))
+
+
+def blocked(people, process, sizes, m, run):
+    """Names of the gates that block m fresh draws, judged singly and pooled."""
+    rows, held, released = sizes
+    world = people(process, rows, held, 50, m, run)
+    evidence = world.evidence(*(world.draw(released) for _ in range(m)))
+    gating = Gating(Gates().names)
+    names = ("closeness", "uniques", "copies")
+    findings, _ = judge_all(evidence, names, gating, seed=run, calibrate=False)
+    gates = [item for item in findings if item.gate]
+    numbers = {item.estimate.replicate for item in gates}
+    assert numbers == ({1} if m == 1 else {*range(m + 1)})
+    return {item.estimate.measure for item in gates if item.verdict in BLOCKS}
+
+
+def rate(people, process, sizes, m, runs):
+    which = Counter()
+    for run in range(runs):
+        names = blocked(people, process, sizes, m, run)
+        which.update([*names, "any"] if names else [])
+    return which["any"] / runs, which
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse"])
+def test_fresh_draws_are_rarely_blocked(people, process, m):
+    # 30 (or 10) runs at 5%: more than 5 (or 3) has probability 0.003 (or 0.001). Seeds are fixed.
+    runs, most = (30, 5) if m == 1 else (10, 3)
+    found, which = rate(people, process, (150, 50, 200), m, runs)
+    assert found <= most / runs, which
+
+
+@pytest.mark.parametrize("process", ["continuous", "mixed", "binary"])
+def test_few_rows_are_rarely_blocked(people, process):
+    """Ten rows of control: here quantiles by the bootstrap blocked one fresh draw in three."""
+    found, which = rate(people, process, (60, 20, 80), 1, 25)
+    assert found <= 5 / 25, which
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse", "binary"])
+def test_the_declared_rate_is_kept(people, process, sizes, m):
+    """At most 5% and three standard errors of 400 runs (8.3%)."""
+    found, which = rate(people, process, sizes, m, 400)
+    print(f"{process} {sizes} m={m}: {found:.3f} {dict(which)}")
+    assert found <= 0.083, which

@@ -1,0 +1,102 @@
+"""The strength that the data ask for: small leaves leak and are refused."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from understudy.plans.plan import Plan
+from understudy.study import leaf as search
+from understudy.study.leaf import LEAVES, Trial, choose_leaf
+from understudy.tables.encode import fit_encoding
+
+
+@pytest.fixture
+def chosen(people):
+    def choose(process, rows, **settings):
+        world = people(process, rows, 8, 80)
+        return choose_leaf(Plan(), world.train, world.train.names, seed=1, **settings)
+
+    return choose
+
+
+def test_tiny_leaves_leak_and_the_chosen_one_holds(people, monkeypatch):
+    """Rows drawn from leaves of five come nearer to their own half of train than honest rows do."""
+    monkeypatch.setattr(search, "_SPLITS", 2)
+    world = people("coarse", 600, 8, 81)
+    names = world.train.names
+    halves = search._halves(world.train, names, 1, map)
+    tiny = search._try(Plan(), LEAVES[0], halves, names, 1, map)
+    leaf, trials = choose_leaf(Plan(), world.train, names, seed=1)
+    kept = {trial.leaf: trial for trial in trials}
+    assert not tiny.holds and leaf > LEAVES[0] and kept[leaf].holds
+    assert tiny.share > kept[leaf].share + 0.02
+    assert not any(trial.holds for trial in trials if trial.leaf < leaf)
+
+
+def test_where_no_leaf_holds_the_largest_is_tried_and_says_so(people, monkeypatch):
+    """100 rows of three numbers: with halves of 50, every leaf knows its people."""
+    monkeypatch.setattr(search, "_SPLITS", 2)
+    world = people("continuous", 100, 8, 81)
+    leaf, trials = choose_leaf(Plan(), world.train, world.train.names, seed=1)
+    assert leaf == trials[-1].leaf == 20 and not trials[-1].holds
+
+
+def test_bisection_finds_what_a_full_scan_finds(people, monkeypatch):
+    monkeypatch.setattr(search, "_SPLITS", 2)
+    world = people("continuous", 200, 8, 82)
+    names = world.train.names
+    leaf, trials = choose_leaf(Plan(), world.train, names, seed=1)
+    halves = search._halves(world.train, names, 1, map)
+    small = [candidate for candidate in LEAVES if candidate <= 50]
+    scan = [search._try(Plan(), candidate, halves, names, 1, map).holds for candidate in small]
+    # Closeness falls as leaves grow: the scan must show one change only for the two to agree.
+    assert scan == sorted(scan)
+    assert leaf == next((c for c, holds in zip(small, scan, strict=True) if holds), 50)
+    assert len(trials) <= 5
+
+
+def test_search_is_deterministic_and_independent_of_the_map(chosen, monkeypatch):
+    monkeypatch.setattr(search, "_SPLITS", 2)
+    once = chosen("mixed", 160)
+    with ThreadPoolExecutor(3) as pool:
+        assert chosen("mixed", 160, map_=pool.map) == once == chosen("mixed", 160)
+
+
+def test_kept_columns_are_not_drawn_and_predict_all_the_same(make, monkeypatch):
+    monkeypatch.setattr(search, "_SPLITS", 1)
+    table = make.mixed(120, names=["sex", "age", "income"])
+    table = table.with_schema(table.schema.update({"sex": {"role": "keep"}}))
+    train = fit_encoding(table).encode(table)
+    leaf, trials = choose_leaf(Plan(), train, ["age", "income"], seed=1)
+    assert leaf in LEAVES and trials
+
+
+def test_too_few_rows_to_search(people):
+    world = people("mixed", 19, 8, 83)
+    assert choose_leaf(Plan(), world.train, world.train.names, seed=1) == (LEAVES[0], ())
+
+
+@pytest.mark.parametrize(
+    "numbers, holds",
+    [
+        ((0.0, 0.0, 0.0, 0.0), True),
+        ((0.02, 0.0, 0.0, 0.0), False),
+        ((0.0, 0.02, 0.0, 0.0), False),
+        ((0.0, 0.0, 0.06, 0.0), False),
+        ((0.0, 0.0, 0.0, 0.06), False),
+        ((-1.0, -1.0, -1.0, -1.0), True),
+        ((0.0, float("nan"), 0.0, 0.0), False),
+        ((0.0, 0.0, 0.0, float("nan")), False),
+    ],
+)
+def test_every_number_must_be_within_its_margin(numbers, holds):
+    assert Trial(10, *numbers).holds is holds
+
+
+def test_shortfall():
+    far, near = np.arange(1.0, 101.0), np.arange(1.0, 101.0) / 2
+    assert search._shortfall(near, far) == 0.5
+    assert search._shortfall(far, far) == 0.0
+    assert search._shortfall(near, np.zeros(10)) == 0.0
+    assert search._shortfall(np.zeros(0), far) == 0.0
