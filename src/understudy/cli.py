@@ -23,7 +23,19 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 GATE_FAILED, USAGE, BUG, INTERRUPTED = 3, 2, 1, 130
 
 
-@click.group(context_settings=_CONTEXT)
+class _Command(click.Command):
+    r"""A command whose docstring is raw: there ``\b`` (keep these lines) is two characters."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        settings["help"] = (settings.get("help") or "").replace("\\b", "\b")
+        super().__init__(*arguments, **settings)
+
+
+class _Group(_Command, click.Group):
+    command_class = _Command
+
+
+@click.group(cls=_Group, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="understudy")
 def cli() -> None:
     """Turn a confidential table about people into a synthetic stand-in, with evidence.
@@ -248,7 +260,7 @@ def main() -> NoReturn:
     interrupts = _Interrupts()
     try:
         with interrupts:
-            status = cli.main(standalone_mode=False)
+            status = _run()
             sys.stdout.flush()
     except BrokenPipeError:  # who read our output has left: nobody is there to be told
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -257,7 +269,18 @@ def main() -> NoReturn:
         sys.exit(_report(click.Abort() if interrupts.came else error))
     except KeyboardInterrupt:
         sys.exit(_report(click.Abort()))
-    sys.exit(status if isinstance(status, int) else 0)
+    sys.exit(status)
+
+
+def _run() -> int:
+    if "_UNDERSTUDY_COMPLETE" in os.environ:  # a shell asks how a line may go on
+        cli.main()
+    try:
+        with cli.make_context("understudy", sys.argv[1:]) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    return 0
 
 
 class _Interrupts:

@@ -65,15 +65,24 @@ def check_target(folder: Path) -> None:
 
 def _check_target(folder: Path) -> None:
     for part in ("release", "private"):
-        if os.path.lexists(folder / part):
+        if _is_there(folder / part):
             raise InputError(
                 f"{folder} already holds a run ({part}/): choose another folder, or delete it"
             )
-    above = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    above = next(path for path in (folder, *folder.absolute().parents) if _is_there(path))
     if not above.is_dir():
         raise InputError(f"{above} is a file: choose a folder")
     if not os.access(above, os.W_OK | os.X_OK):
         raise InputError(f"cannot write to {folder}: no permission for {above}")
+
+
+def _is_there(path: Path) -> bool:
+    """Whether anything has this name; raises where nobody can tell."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def save(
@@ -168,7 +177,7 @@ _ADVICE = {
 @contextlib.contextmanager
 def _partial(folder: Path) -> Iterator[Path]:
     """A scratch folder inside the target, gone whatever happens; so are folders made for it."""
-    made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
+    made = [path for path in (folder, *folder.absolute().parents) if not _is_there(path)]
     # The name is known before the folder exists: no interrupt falls between making and knowing.
     partial = folder / f".partial-{secrets.token_hex(8)}"
     try:
