@@ -35,8 +35,9 @@ def sampling_error(rows: int = COMPARED, structure_rows: int = Cart().structure_
     print(f"{rows:,} rows, trees grown on {structure_rows:,}: {took}, on all rows: {other}")
     for place, kind in enumerate(("tree", "logit")):
         a, b = found["sampled"][place], found["whole"][place]
+        times = a.pmse / b.pmse
         print(
-            f"   pMSE ({kind}) {a.pmse:.6f}, on all rows {b.pmse:.6f}: {a.pmse / b.pmse:.3f} times; "
+            f"   pMSE ({kind}) {a.pmse:.6f}, on all rows {b.pmse:.6f}: {times:.3f} times; "
             f"two draws of one process have {a.expected:.6f}"
         )
 
