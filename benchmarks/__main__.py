@@ -7,6 +7,7 @@ own; they run with ``--peers`` only. A leading underscore marks what is no bench
 
 import argparse
 import importlib
+import os
 import pkgutil
 import sys
 import time
@@ -35,8 +36,15 @@ def run(name: str) -> bool:
     except Exception:
         traceback.print_exc()
         return False
-    print(f"   {time.perf_counter() - begin:.1f} s", flush=True)
+    print(f"   {time.perf_counter() - begin:.1f} s{busy()}", flush=True)
     return True
+
+
+def busy() -> str:
+    """Say how many programs wanted the processors: seconds on the wall depend on it."""
+    if not hasattr(os, "getloadavg"):
+        return ""
+    return f", load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
 
 
 def main() -> int:

@@ -56,7 +56,9 @@ def conforming(path: Path, like: Table) -> Table:
     return Table(pa.table(columns, names=list(like.names)), like.schema, like.layout)
 
 
-def scores(original: Table, synthetic: Mapping[str, Table]) -> dict[str, tuple[float, float]]:
+def scores(
+    original: Table, synthetic: Mapping[str, Table]
+) -> dict[str, tuple[propensity.Propensity, ...]]:
     """PMSE by a tree and by a logit on the actual values, for each synthetic table."""
     encoding = fit_encoding(original)
     numbers, codes = _arrays(encoding, original)
@@ -66,7 +68,7 @@ def scores(original: Table, synthetic: Mapping[str, Table]) -> dict[str, tuple[f
         both = (numbers, codes, *_arrays(encoding, table))
         rng = np.random.default_rng(1)
         tree = propensity.cart(*both, levels, permutations=2, rng=rng)
-        found[name] = tree.pmse, propensity.logit(*both, levels).pmse
+        found[name] = tree, propensity.logit(*both, levels)
     return found
 
 

@@ -35,7 +35,7 @@ def compare(
     print(f"   in processor seconds {theirs.cpu / ours.cpu:.1f} times as fast")
     found, _ = timed(lambda: scores(table, {"understudy": release, peer: other}))
     for place, kind in enumerate(("tree", "logit")):
-        mine, his = found["understudy"][place], found[peer][place]
+        mine, his = found["understudy"][place].pmse, found[peer][place].pmse
         print(f"pMSE ({kind}): understudy {mine:.5f}, {peer} {his:.5f}")
         print(verdict(f"pMSE ({kind}) as a share of {peer}'s", mine / his, allowed))
 
