@@ -13,6 +13,7 @@ import pytest
 from understudy.cli import main
 from understudy.evidence import Evidence
 from understudy.plans.plan import Gates
+from understudy.risk import MEASURES as RISKS
 from understudy.study.judge import MEASURES, Gating, judge_all
 from understudy.tables.encode import Block, fit_encoding, stack
 from understudy.tables.schema import Column, Kind, Role, Schema
@@ -225,7 +226,7 @@ class People:
         tables = (self.train, self.control, self.fresh, release)
         return Evidence(*tables, **{"level": level, **settings})
 
-    def findings(self, *release, measures=("closeness", "uniques", "copies"), **settings):
+    def findings(self, *release, measures=tuple(RISKS), **settings):
         """Findings by measure, calibrated (of the quasi-identifiers where there are two)."""
         evidence = self.evidence(*release, **settings)
         return {

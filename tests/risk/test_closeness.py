@@ -6,6 +6,8 @@ import pytest
 from understudy.evidence import Evidence
 from understudy.results import Verdict
 from understudy.risk.closeness import Closeness
+from understudy.risk.nearer import Nearer
+from understudy.tables.encode import stack
 
 
 def judged(train, control, fresh, release, **settings):
@@ -13,8 +15,8 @@ def judged(train, control, fresh, release, **settings):
         Evidence(train, control, fresh, (release,), **settings),
         np.random.default_rng(0),
     )
-    found = Closeness().prepare(evidence, rng=rng).estimates(release, rng=rng)
-    return {estimate.measure: estimate for estimate in found}
+    judges = [measure().prepare(evidence, rng=rng) for measure in (Closeness, Nearer)]
+    return {e.measure: e for judge in judges for e in judge.estimates(release, rng=rng)}
 
 
 def test_expected_matches_in_closed_form(people):
@@ -59,14 +61,16 @@ def test_numbers_by_brute_force(people):
         gaps = points(block)[:, None] - points(other)[None]
         return np.sort(np.sqrt((gaps**2).sum(axis=2)), axis=1)
 
-    near, away = reach(release, world.train), reach(release, world.control)
+    held = stack([world.control, world.fresh])
+    near, away = reach(release, world.train), reach(release, held)
     found = judged(world.train, world.control, world.fresh, release)
     assert found["ims"].value == 0.1
     assert found["dcr.p05"].value == pytest.approx(np.sort(near[:, 0])[4], abs=1e-9)
     assert found["nndr.p05"].value == pytest.approx(np.sort(near[:, 0] / near[:, 4])[4], abs=1e-9)
     assert found["dcr.share"].value == np.mean(near[:, 0] < away[:, 0])
-    control = reach(world.control, world.train)
-    assert found["dcr.p05"].reference == pytest.approx(np.sort(control[:, 0])[1], abs=1e-9)
+    honest = reach(held, world.train)
+    assert found["dcr.p05"].reference == pytest.approx(np.sort(honest[:, 0])[3], abs=1e-9)
+    assert found["dcr.share"].reference == 120 / 200
 
 
 def test_undefined_ratios_are_left_out_and_reported(make):
@@ -84,7 +88,8 @@ def test_a_ratio_undefined_everywhere_does_not_apply(people):
 
 def test_ties_count_one_half(make):
     train = make.encoded(make.numbers([0.0, 1.0]))
-    assert judged(train, train, train, train)["dcr.share"].value == 0.5
+    half = train.take(np.array([0])), train.take(np.array([1]))
+    assert judged(train, *half, train)["dcr.share"].value == 0.5
 
 
 @pytest.mark.parametrize("control", [40, 400])

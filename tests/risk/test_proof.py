@@ -93,7 +93,7 @@ def test_one_percent_of_leaked_rows_moves_every_measure(people, process):
         fresh = world.draw(1000)
         taken = world.rng.choice(1000, 10, replace=False)
         leaked = stack([fresh.take(slice(10, None)), world.train.take(taken)])
-        for measure in ("closeness", "copies", "uniques"):
+        for measure in ("closeness", "nearer", "copies", "uniques"):
             before, after = (world.values(measure, block) for block in (fresh, leaked))
             for key in set(before) - {("uniques.replicated", "quasi-identifiers")}:
                 moved[key[0]] += after[key].value - before[key].value

@@ -9,7 +9,7 @@ from understudy.plans.plan import Plan
 from understudy.results import Verdict
 from understudy.tables.outbreak import outbreak
 
-RISKS = Plan(measures=("closeness", "uniques", "copies"))
+RISKS = Plan(measures=("closeness", "nearer", "uniques", "copies"))
 
 
 def fails(findings):

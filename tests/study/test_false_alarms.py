@@ -9,6 +9,7 @@ import pytest
 
 from understudy.plans.plan import Gates
 from understudy.results import Verdict
+from understudy.risk import MEASURES
 from understudy.study import Gating
 from understudy.study.judge import judge_all
 
@@ -22,7 +23,7 @@ def blocked(people, process, sizes, m, run):
     world = people(process, rows, held, 50, m, run)
     evidence = world.evidence(*(world.draw(released) for _ in range(m)))
     gating = Gating(Gates().names)
-    names = ("closeness", "uniques", "copies")
+    names = tuple(MEASURES)
     findings, _ = judge_all(evidence, names, gating, seed=run, calibrate=False)
     gates = [item for item in findings if item.gate]
     numbers = {item.estimate.replicate for item in gates}
