@@ -103,7 +103,7 @@ WRONG = {
         (*RELEASE, "--holdout", "texts.csv"), "the holdout: column 'income' cannot be read",
     ),
     "holdout of one row": ((*RELEASE, "--holdout", "one.csv"), "one.csv: the table has 1 row"),
-    "standard input twice": (("release", "-", "--holdout", "-", "--out", "out"), "can be read once"),
+    "standard input twice": (("release", "-", "--holdout", "-", "--out", "out"), "read once"),
     "demo into a run": (("demo", "--out", "run"), "already holds a run"),
     "assess nothing": (("assess", "t.csv", "--out", "out"), "SYNTHETIC"),
     "assess other columns": (
@@ -255,7 +255,7 @@ def test_a_reader_that_leaves_makes_no_noise(work):
 def start(arguments, folder, stdin=None, stdout=subprocess.PIPE, setup=None, **environment):
     return subprocess.Popen(
         [sys.executable, "-m", "understudy", *map(str, arguments)],
-        cwd=folder, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=setup,
+        cwd=folder, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=setup,  # noqa: PLW1509
         env={**os.environ, **environment},
     )  # fmt: skip
 
@@ -292,7 +292,7 @@ def test_an_interrupt_leaves_nothing(moment, number, work):
     code = HOOK.format(stage=moment, number=number)
     run = subprocess.run(
         [sys.executable, "-c", code, "release", "t.csv", "--out", "a/out", "--jobs", "2"],
-        cwd=work, capture_output=True, timeout=60,
+        cwd=work, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
     assert (run.returncode, run.stdout) == (130, b"")
     assert run.stderr == b"understudy: interrupted; nothing was left half-written\n"
