@@ -19,10 +19,10 @@ def main() -> None:
         home = Path(folder) / "venv"
         venv.create(home, with_pip=True)
         python = str(home / "bin" / "python")
-        pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        pip = [python, "-m", "pip", "--disable-pip-version-check"]
         begin = time.perf_counter()
         done = subprocess.run(
-            [*pip, "install", "--constraint", str(ROOT / "constraints.txt"), str(ROOT)],
+            [*pip, "install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(ROOT)],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
