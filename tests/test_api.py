@@ -161,6 +161,8 @@ def test_a_holdout_goes_through_the_same_preparation(tmp_path):
     )
     sizes = study.findings.tables
     assert (sizes["train"]["rows"], sizes["holdout"]["rows"]) == (200, 100)
+    income = next(c for c in study.summaries["columns"] if c["name"] == "income")
+    assert sum(income["holdout"][:-1]) > 0.8  # its rows are in train's bands
 
 
 def test_a_tiny_holdout_is_refused():

@@ -299,6 +299,19 @@ def test_an_interrupt_leaves_nothing(moment, number, work):
     assert not (work / "a").exists()
 
 
+def test_a_second_key_does_not_interrupt_the_cleaning(work):
+    second = "import shutil\nremove = shutil.rmtree\n" \
+             "def again(*a, **k):\n    os.kill(os.getpid(), signal.SIGINT)\n    remove(*a, **k)\n" \
+             "folder.shutil.rmtree = again\n"  # fmt: skip
+    code = HOOK.format(stage="note", number="SIGINT").replace("cli.main()", second + "cli.main()")
+    run = subprocess.run(
+        [sys.executable, "-c", code, "release", "t.csv", "--plan", "fast.toml", "--out", "out"],
+        cwd=work, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert run.returncode == 130 and run.stderr.count(b"\n") == 1
+    assert not (work / "out").exists()
+
+
 def test_a_key_pressed_while_threads_work_ends_soon(work):
     """Asked to stop in the middle of the leaf search, it does so within seconds."""
     (work / "big.csv").write_text(csv_text(rows=20_000))
