@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from understudy.kernels import tree_growth
 from understudy.kernels.tree import grow
 
 LEVELS = [3, 40, 12, 150]
@@ -45,7 +44,7 @@ def plain(model, codes, y, **settings):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("q", [1, 2])
 @pytest.mark.parametrize("min_leaf", [5, 900])
-def test_histograms_find_the_best_of_all_cuts(seed, q, min_leaf):
+def test_the_first_split_is_the_best_of_all_cuts(seed, q, min_leaf):
     codes = table(2000, seed)
     y = noisy(codes, q, seed + 100)
     tree = grow(codes, LEVELS, [False] * 4, y, min_leaf=min_leaf, max_depth=1, rng=rng())
@@ -82,19 +81,17 @@ def test_as_pure_as_a_plain_classifier(classes):
     assert loss(leaf, hot) == pytest.approx(loss(reference, hot), rel=0.01)
 
 
-@pytest.mark.parametrize("classes", [None, 4])
-def test_complexity_counts_the_same_in_large_and_small_nodes(monkeypatch, classes):
+def test_complexity_counts_the_same_for_classes_and_their_one_hot_columns():
+    """A split must lower the total impurity by the share given, however classes are written."""
     codes = table(6000)
-    y = noisy(codes, 2)
-    if classes:
-        y = np.clip(np.rint(y[:, 0] + 1), 0, classes - 1).astype(np.int32)
+    y = np.clip(np.rint(noisy(codes, 1)[:, 0] + 1), 0, 3).astype(np.int32)
+    hot = np.eye(4)[y]
     settings = {"complexity": 0.0015, "min_leaf": 5}
-    leaves = []
-    for smallest in (300, 10**9):
-        monkeypatch.setattr(tree_growth, "SMALLEST", smallest)
-        leaves.append(grow(codes, LEVELS, [False] * 4, y, rng=rng(), **settings).leaves)
-    assert 10 < leaves[0] < 200
-    assert leaves[0] == leaves[1]
+    by_class = grow(codes, LEVELS, [False] * 4, y, rng=rng(), **settings)
+    by_column = grow(codes, LEVELS, [False] * 4, hot, rng=rng(), **settings)
+    assert 5 < by_class.leaves == by_column.leaves < 200
+    gone = loss(np.zeros(6000), hot) - loss(by_class.apply(codes), hot)
+    assert gone >= 0.0015 * (by_class.leaves - 1) * loss(np.zeros(6000), hot)
 
 
 @pytest.mark.parametrize("n", [60, 6000])

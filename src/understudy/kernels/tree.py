@@ -155,10 +155,10 @@ def grow(
     stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity)
     if len(y) < stop.min_split or not len(codes):
         return numbered(leaf_only(), rank, start)
-    ranks = np.empty((len(codes), len(y)), dtype=np.int32)
+    X = np.empty((len(y), len(codes)), dtype=np.float32)
     for j, column in enumerate(codes):
-        ranks[j] = ranked(column if rows is None else column[rows], nominal_rank[j])
-    return numbered(structure(ranks, levels, y, stop, rng), rank, start)
+        X[:, j] = ranked(column if rows is None else column[rows], nominal_rank[j])
+    return numbered(structure(X, y, stop, rng), rank, start)
 
 
 def sample(
