@@ -8,6 +8,7 @@ where its penalty is least. Problems too large for a dense Hessian go to L-BFGS-
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import dataclass
 
@@ -118,7 +119,9 @@ def fit(
     if begin is not None:
         beta = np.concatenate([begin.intercept[:, None], begin.coefficients], axis=1)
     if beta.size <= _DENSE:
-        beta, iterations = _newton(problem, beta, tolerance, max_iter)
+        # Far from the solution a rough step is as good as a fine one; a warm start is near.
+        rough = begin is None
+        beta, iterations = _newton(problem, beta, tolerance, max_iter, rough=rough)
     else:
         beta, iterations = _quasi_newton(problem, beta, tolerance, 20 * max_iter)
     objective, probability = problem.value(beta)
@@ -156,10 +159,13 @@ def _violation(problem: _Problem, beta: Floats, probability: Floats) -> float:
     return float(largest / max(1.0, problem.strength))
 
 
-def _newton(problem: _Problem, beta: Floats, tolerance: float, max_iter: int) -> tuple[Floats, int]:
+def _newton(
+    problem: _Problem, beta: Floats, tolerance: float, max_iter: int, *, rough: bool
+) -> tuple[Floats, int]:
     """Proximal Newton steps, halved until the objective falls enough."""
     value, probability = problem.value(beta)
-    stiff, sweeps, rows = 1.0, _SWEEPS[0], _FIRST_ROWS
+    stiff = 1.0
+    sweeps, rows = (_SWEEPS[0], _FIRST_ROWS) if rough else (_SWEEPS[1], problem.terms.shape[1])
     for iteration in range(max_iter):
         violation = _violation(problem, beta, probability)
         if violation <= tolerance:
@@ -235,12 +241,10 @@ def _lasso(hessian: Floats, gradient: Floats, beta: Floats, sweeps: int) -> Floa
 
 def _descend(root: Floats, right: Floats, begin: Floats, sweeps: int) -> Floats:
     """Minimise ½ bᵀ(R Rᵀ)b − qᵀb + Σ|b| by scikit-learn's coordinate descent on Rᵀb ≈ R⁻¹q."""
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import enet_path
 
     response = solve_triangular(root, right, lower=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the outer steps go on
+    with _UNFINISHED:
         _, path, _ = enet_path(
             np.asfortranarray(root.T),
             response,
@@ -252,6 +256,38 @@ def _descend(root: Floats, right: Floats, begin: Floats, sweeps: int) -> Floats:
             max_iter=sweeps,
         )
     return np.asarray(path[:, 0], dtype=np.float64)
+
+
+class _Unfinished:
+    """Ignores that coordinate descent has not converged, since the outer steps go on.
+
+    `warnings.catch_warnings` puts back what it found: of two threads that overlap, the second finds
+    the first one's filters. So the first thread in sets them, and the last one out puts them back.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.before = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        from sklearn.exceptions import ConvergenceWarning
+
+        with self.lock:
+            if self.inside == 0:
+                self.before = warnings.catch_warnings()
+                self.before.__enter__()
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                self.before.__exit__(None, None, None)
+
+
+_UNFINISHED = _Unfinished()
 
 
 def _cheapest(beta: Floats) -> Floats:
