@@ -158,6 +158,25 @@ def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Point
     )
 
 
+def features(block: Block, columns: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Rows as a discriminator sees them: values of numbers, codes of levels, missing NaN or −1."""
+    numbers = [block.values[name] for name in columns if name in block.values]
+    codes = [
+        np.where(block.codes[name] == block.encoding[name].missing, -1, block.codes[name])
+        for name in columns
+        if name not in block.values
+    ]
+    return (
+        np.stack(numbers, axis=1) if numbers else np.zeros((block.rows, 0)),
+        np.stack(codes, axis=1).astype(np.int32) if codes else np.zeros((block.rows, 0), np.int32),
+    )
+
+
+def widths(encoding: Encoding, columns: Sequence[str]) -> list[int]:
+    """How many codes each column without values has, in the order of `features`."""
+    return [encoding[name].width for name in columns if not encoding[name].is_numeric]
+
+
 def _scaled_codes(block: Block, name: str) -> Any:
     codes = block.codes[name].astype(np.float64)
     size = block.encoding[name].size
@@ -190,6 +209,8 @@ __all__ = [
     "Map",
     "Measure",
     "Source",
+    "features",
     "points",
     "row_numbers",
+    "widths",
 ]

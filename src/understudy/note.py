@@ -75,15 +75,55 @@ def _how(study: Study) -> str:
 
 def _analysis(study: Study) -> str:
     count = len(study.tables)
-    if count == 1:
-        return (
-            "Analyse the file as if it were the original. Standard errors computed from it are too "
-            "small if taken for inference about the population: multiply the variance by "
-            "1 + k/n for k confidential and n synthetic rows of a simple synthesis (Raab, Nowok & "
-            "Dibben 2016)."
-        )
-    return (
-        f"Analyse each of the {count} files in the same way and average the estimates. Combine "
-        "their variances by the rules for synthetic data (Raghunathan, Reiter & Rubin 2003; "
-        "Raab, Nowok & Dibben 2016); do not stack the files."
+    one = "Analyse the file as if it were the original."
+    several = (
+        f"Analyse each of the {count} files in the same way, as if it were the original, and "
+        "average the estimates and their variances; do not stack the files."
     )
+    return f"{one if count == 1 else several} {_variances(study, count)}"
+
+
+def _variances(study: Study, count: int) -> str:
+    visits = study.fitted.settings.visits if study.fitted is not None else ()
+    if any(visit.model.fixed for visit in visits):
+        return _KEPT if count == 1 else _KEPT_SEVERAL
+    learnt = int(study.findings.tables["train"]["rows"])
+    drawn = any(getattr(visit.model, "bootstrap", False) for visit in visits)
+    rows = study.tables[0].rows
+    factor = inflation(rows, learnt, count, drawn=drawn)
+    which = "(k/n + (1 + k/n)/m)" if drawn else "(k/n + 1/m)"
+    how = "were" if drawn else "were not"
+    return (
+        "Standard errors computed from synthetic rows know nothing of how few people the rows were "
+        f"learnt from. For statements about the population, multiply the variance by {factor:.2f} "
+        f"(standard errors by {factor**0.5:.2f}). That is {which} for k = {rows:,} synthetic rows "
+        f"a file, n = {learnt:,} people learnt from and m = {count}; the model's parameters {how} "
+        "drawn anew for each file (Raab, Nowok & Dibben 2016). It holds for estimates that the "
+        "model keeps."
+    )
+
+
+_KEPT = (
+    "Columns that are kept carry the confidential table's own uncertainty, drawn ones add to it: "
+    "from one file nobody can tell how much. The variance of an estimate that rests on drawn "
+    "columns is at most about three times what the file gives."
+)
+_KEPT_SEVERAL = (
+    "Add to the average variance the variance of the estimates between the files, divided by their "
+    "number (Reiter 2003, partially synthetic data)."
+)
+
+
+def inflation(rows: int, learnt: int, replicates: int, *, drawn: bool) -> float:
+    """What the variance computed from synthetic rows must be multiplied by.
+
+    k rows a table, learnt from n people, m tables: the estimate of one table has variance V/n for
+    the people, another V/n if the parameters were drawn, and V/k for the rows, of which the table
+    itself shows V/k. So the factor is k/n + 1/m, or k/n + (1 + k/n)/m (Raab, Nowok & Dibben 2016).
+
+    Example:
+        >>> inflation(1000, 1000, 1, drawn=False), inflation(1000, 1000, 1, drawn=True)
+        (2.0, 3.0)
+    """
+    share = rows / learnt
+    return share + (1 + share if drawn else 1.0) / replicates

@@ -9,7 +9,7 @@ from understudy.plans.plan import Plan
 from understudy.results import Verdict
 from understudy.tables.outbreak import outbreak
 
-RISKS = Plan(measures=("closeness", "nearer", "uniques", "copies"))
+RISKS = Plan(measures=("closeness", "nearer", "uniques", "copies", "likeness"))
 
 
 def fails(findings):
@@ -74,7 +74,7 @@ def test_a_copy_fails_by_name_with_a_holdout_or_without(name):
     if name == "one continuous column":
         assert fails(found) >= {"ims", "dcr.share"}
     alone = assess(table, [table], plan=RISKS, seed=1).findings
-    assert fails(alone) == {"copies"}
+    assert fails(alone) >= {"copies"} and fails(alone) <= {"copies", "likeness"}
 
 
 @pytest.mark.parametrize("name", ["outbreak", "five coarse columns", "one continuous column"])
@@ -92,4 +92,4 @@ def test_assess_reports_the_confidence_it_used():
     one, two = (
         assess(table, [table] * n, plan=RISKS, seed=1).findings.provenance["level"] for n in (1, 2)
     )
-    assert one == pytest.approx(1 - 0.1 / 6) and two == pytest.approx(1 - 0.1 / 18)
+    assert one == pytest.approx(1 - 0.1 / 7) and two == pytest.approx(1 - 0.1 / 21)

@@ -64,6 +64,7 @@ def logit(
     levels: Sequence[int],
     *,
     order: int = 1,
+    most: int | None = None,
     null: Null = "two draws",
     level: float = 0.95,
 ) -> Propensity:
@@ -85,7 +86,7 @@ def logit(
         (3, 'two draws: (k-1)c(1-c)/N', True)
     """
     numbers, codes, label = _stack(numbers_t, codes_t, numbers_z, codes_z)
-    design = build_design(numbers, codes, levels, order=order)
+    design = build_design(numbers, codes, levels, order=order, most=most)
     fit = fit_binary_logit(design.columns, label)
     c, free = float(label.mean()), fit.rank - 1
     power, formula = (1, "(k-1)c(1-c)/N") if null == "two draws" else (2, "(k-1)c(1-c)^2/N")

@@ -38,14 +38,21 @@ class _Term:
     power: bool  # a number: its square and cube are terms of their own
 
 
-def build_design(numbers: Float, codes: Codes, levels: Sequence[int], *, order: int = 1) -> Design:
+def build_design(
+    numbers: Float,
+    codes: Codes,
+    levels: Sequence[int],
+    *,
+    order: int = 1,
+    most: int | None = None,
+) -> Design:
     """Build main effects, and for ``order`` 2 or 3 every monomial up to that degree.
 
     A number enters standardised, with its mean where it is missing, and with an indicator of
     missing values. A nominal column enters by dummies of its levels; missing is one more level.
     Levels with fewer than 20 pooled rows, and those beyond the 50 most frequent, are merged,
     so that separation is not routine and memory stays bounded. If the monomials are more than
-    1,000 (or more than 400 MB), a lower order is used and the note says so.
+    ``most`` (1,000 unless told) or 400 MB, a lower order is used and the note says so.
 
     Source: the three-way polynomial terms and interactions of Bale & Quick, section 4.
 
@@ -55,7 +62,7 @@ def build_design(numbers: Float, codes: Codes, levels: Sequence[int], *, order: 
         (50, 9)
     """
     terms = list(_main_effects(numbers, codes, levels))
-    used = _affordable(len(terms), len(numbers), order)
+    used = _affordable(len(terms), len(numbers), order, most or MAX_TERMS)
     columns = [t.values for t in terms]
     for degree in range(2, used + 1):
         columns += _monomials(terms, degree)
@@ -108,11 +115,11 @@ def _standardised(values: Float, missing: npt.NDArray[np.bool_]) -> Float:
     return np.asarray(centred / spread) if spread > 1e-14 else np.zeros(len(values))
 
 
-def _affordable(terms: int, rows: int, order: int) -> int:
+def _affordable(terms: int, rows: int, order: int, most: int) -> int:
     """Return the highest order up to ``order`` whose monomials fit the limits."""
     for used in range(order, 1, -1):
         count = comb(terms + used, used) - 1
-        if count <= MAX_TERMS and count * rows <= MAX_CELLS:
+        if count <= most and count * rows <= MAX_CELLS:
             return used
     return 1
 

@@ -24,7 +24,7 @@ AUTO = "auto"
 _LOOK = ("kind", "role", "levels", "missing", "decimals", "fixed", "format", "label")
 _SYNTHESIS = ("model", "order", "replicates", "rows")
 _VISIT = ("model", "columns", "given", "without", "strata")
-_GATES = ("ims", "dcr.p05", "nndr.p05", "dcr.share", "uniques.replicated", "copies")
+_GATES = ("ims", "dcr.p05", "nndr.p05", "dcr.share", "uniques.replicated", "copies", "likeness")
 
 
 @dataclass(frozen=True)

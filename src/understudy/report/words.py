@@ -42,8 +42,10 @@ MEASURES: Mapping[str, Words] = {
     ),
     "dcr.share": Words(
         "Is it nearer to train than to strangers?",
-        "Share of synthetic rows that are nearer to train than to held-out people; ties count one "
-        "half. Train is larger, so the reference is what held-out people themselves show.",
+        "Share of synthetic rows whose nearest real row, among train and held-out people together, "
+        "is one of train. A release that knows nothing of who is in train finds train’s share of "
+        "those rows: that is the reference.",
+        reference="chance",
         share=True,
     ),
     "copies": Words(
@@ -52,6 +54,13 @@ MEASURES: Mapping[str, Words] = {
         "are dealt out at random.",
         reference="chance",
         share=True,
+    ),
+    "likeness": Words(
+        "Is it more like train than chance allows?",
+        "How well a tree tells synthetic rows from train’s, over what it does with labels dealt at "
+        "random. Two samples of one population give 1; rows taken from train, even with a cell "
+        "changed here and there, give much less.",
+        reference="chance",
     ),
     "uniques.replicated": Words(
         "Does it show people who are unique?",
@@ -108,7 +117,7 @@ ATTACKERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Somebody who knows a person’s whole row",
         "looks for that very row in the release",
-        ("ims", "copies"),
+        ("ims", "copies", "likeness"),
     ),
     (
         "Somebody who holds a file of similar people",

@@ -2,6 +2,7 @@
 
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
+from understudy.risk.likeness import Likeness
 from understudy.risk.nearer import Nearer
 from understudy.risk.uniques import Uniques
 
@@ -10,4 +11,5 @@ MEASURES = {
     "nearer": Nearer,
     "uniques": Uniques,
     "copies": Copies,
+    "likeness": Likeness,
 }

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, features, widths
 from understudy.kernels import propensity
 from understudy.kernels.propensity_view import Scores, logit_scores, tree_scores
 from understudy.tables.encode import Block
 
-Arrays = tuple[NDArray[np.float64], NDArray[np.int32]]
 _ROWS = 50_000
 _CALIBRATION = 4
 _BARS = 25
@@ -85,9 +84,9 @@ class PmseJudge(Judge):
         synthetic = evidence.release[0].thin(self.settings.rows, rng)
         if not (real.rows and synthetic.rows and columns):
             return {}
-        both = (*_arrays(real, columns), *_arrays(synthetic, columns))
+        both = (*features(real, columns), *features(synthetic, columns))
         nominal = [n for n in columns if n not in real.values]
-        levels = [evidence.encoding[n].width for n in nominal]
+        levels = widths(evidence.encoding, columns)
         order = [n for n in columns if n in real.values] + nominal
         tree = tree_scores(*both, levels, rng=rng)
         return {
@@ -118,10 +117,8 @@ class PmseJudge(Judge):
         map_: Map,
     ) -> list[Estimate]:
         columns = self.evidence.drawn
-        both = (*_arrays(block, columns), *_arrays(release, columns))
-        levels = [
-            block.encoding[name].width for name in columns if not block.encoding[name].is_numeric
-        ]
+        both = (*features(block, columns), *features(release, columns))
+        levels = widths(block.encoding, columns)
         level = self.evidence.level
         logit = propensity.logit(*both, levels, level=level)
         cart = propensity.cart(
@@ -216,18 +213,3 @@ def _bars(scores: Scores) -> dict[str, Any]:
 def _joined(counts: NDArray[np.int64], keep: list[int]) -> list[float]:
     sums = np.add.reduceat(counts, keep[:-1]) / max(counts.sum(), 1)
     return [round(float(share), 5) for share in sums]
-
-
-def _arrays(block: Block, columns: tuple[str, ...]) -> Arrays:
-    """Actual values of numbers and codes of levels, missing as NaN and −1."""
-    numbers = [block.values[name] for name in columns if name in block.values]
-    codes = [_codes(block, name) for name in columns if name not in block.values]
-    return (
-        np.stack(numbers, axis=1) if numbers else np.zeros((block.rows, 0)),
-        np.stack(codes, axis=1) if codes else np.zeros((block.rows, 0), dtype=np.int32),
-    )
-
-
-def _codes(block: Block, name: str) -> NDArray[np.int32]:
-    codes = block.codes[name]
-    return np.where(codes == block.encoding[name].missing, -1, codes).astype(np.int32)
