@@ -107,7 +107,10 @@ def rows_of(text):
 
 def written(value):
     """A default as a page shows it."""
-    return "none" if value is None or value in ((), {}) else toml.dumps({"x": value})[4:-1]
+    if value is None or value in ((), {}):
+        return "none"
+    text = toml.dumps({"x": value})[4:-1]
+    return re.sub(r",?\s*\n\s*(\])?", lambda end: end[1] or (", " if "," in end[0] else ""), text)
 
 
 @pytest.fixture(scope="session")

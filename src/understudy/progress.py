@@ -21,6 +21,7 @@ SHARES = {
     "measure uniques": 1.0,
     "measure copies": 3.0,
     "measure likeness": 2.0,
+    "measure attribute": 0.0,
     "measure marginals": 1.0,
     "measure pairs": 2.0,
     "measure pmse": 24.0,

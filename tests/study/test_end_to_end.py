@@ -9,7 +9,7 @@ from understudy.plans.plan import Plan
 from understudy.results import Verdict
 from understudy.tables.outbreak import outbreak
 
-RISKS = Plan(measures=("closeness", "nearer", "uniques", "copies", "likeness"))
+RISKS = Plan(measures=("closeness", "nearer", "uniques", "copies", "likeness", "attribute"))
 
 
 def fails(findings):
@@ -92,4 +92,4 @@ def test_assess_reports_the_confidence_it_used():
     one, two = (
         assess(table, [table] * n, plan=RISKS, seed=1).findings.provenance["level"] for n in (1, 2)
     )
-    assert one == pytest.approx(1 - 0.1 / 7) and two == pytest.approx(1 - 0.1 / 21)
+    assert one == pytest.approx(1 - 0.1 / 8) and two == pytest.approx(1 - 0.1 / 24)

@@ -104,8 +104,8 @@ def test_what_blocks(verdict, plain, strict):
 
 def test_several_gates_and_replicates_share_the_declared_error():
     gating = Gating(Gates().names, error=0.05)
-    assert gating.level(1) == pytest.approx(1 - 2 * 0.05 / 7)
-    assert gating.level(3) == pytest.approx(1 - 2 * 0.05 / 28)  # three singly and pooled
+    assert gating.level(1) == pytest.approx(1 - 2 * 0.05 / 8)
+    assert gating.level(3) == pytest.approx(1 - 2 * 0.05 / 32)  # three singly and pooled
     assert Gating((), error=0.99).level(1) == 0.0
 
 

@@ -24,7 +24,16 @@ AUTO = "auto"
 _LOOK = ("kind", "role", "levels", "missing", "decimals", "fixed", "format", "label")
 _SYNTHESIS = ("model", "order", "replicates", "rows")
 _VISIT = ("model", "columns", "given", "without", "strata")
-_GATES = ("ims", "dcr.p05", "nndr.p05", "dcr.share", "uniques.replicated", "copies", "likeness")
+_GATES = (
+    "ims",
+    "dcr.p05",
+    "nndr.p05",
+    "dcr.share",
+    "uniques.replicated",
+    "copies",
+    "likeness",
+    "attribute.exceeding",
+)
 
 
 @dataclass(frozen=True)

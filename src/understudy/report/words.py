@@ -68,6 +68,19 @@ MEASURES: Mapping[str, Words] = {
         "train.",
         share=True,
     ),
+    "attribute.exceeding": Words(
+        "Does it give a rare sensitive value away?",
+        "Of the people with a rare value, the share for whom an attacker who knows their "
+        "quasi-identifiers gets much surer of it (ten times, unless the plan says otherwise) by "
+        "looking at the synthetic rows that resemble them. Strangers’ rows do that to some extent, "
+        "too: they are the reference.",
+        share=True,
+    ),
+    "attribute.max_ratio": Words(
+        "How much surer of a sensitive value can an attacker get?",
+        "The largest factor by which the probability of somebody’s true value grows over its share "
+        "among all people.",
+    ),
     "marginal.distance": Words(
         "Single columns",
         "Share of rows that would have to change for the column to look like train’s (total "

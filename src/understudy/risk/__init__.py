@@ -1,5 +1,6 @@
 """Measures of what a release would disclose."""
 
+from understudy.risk.attribute import Attribute
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
 from understudy.risk.likeness import Likeness
@@ -12,4 +13,5 @@ MEASURES = {
     "uniques": Uniques,
     "copies": Copies,
     "likeness": Likeness,
+    "attribute": Attribute,
 }
