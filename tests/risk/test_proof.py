@@ -80,8 +80,11 @@ def test_a_table_of_one_distinct_row_has_nothing_to_copy(make):
 def test_a_fresh_draw_does_not_fail(people, process, seed):
     # 9 runs at no more than 5% each, with fixed seeds.
     world = people(process, 600, 300, 10, seed)
-    found = world.findings(world.draw(600)).values()
-    assert {item.verdict for item in found if item.gate} <= {HOLDS, UNDECIDED}
+    found = world.findings(world.draw(600))
+    # These people have no sensitive column: `test_attribute` proves that gate.
+    gates = {key[0]: item.verdict for key, item in found.items() if item.gate}
+    assert gates.pop("attribute.exceeding") is Verdict.NOT_APPLICABLE
+    assert set(gates.values()) <= {HOLDS, UNDECIDED}
 
 
 @pytest.mark.parametrize("process", ["continuous", "mixed"])
