@@ -57,8 +57,8 @@ MEASURES: Mapping[str, Words] = {
     ),
     "likeness": Words(
         "Is it more like train than chance allows?",
-        "How well a tree tells synthetic rows from train’s, over what it does with labels dealt at "
-        "random. Two samples of one population give 1; rows taken from train, even with a cell "
+        "How well a logistic model tells synthetic rows from train’s, over what it does for two "
+        "samples of one population. These give about 1; rows taken from train, even with a cell "
         "changed here and there, give much less.",
         reference="chance",
     ),
