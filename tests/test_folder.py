@@ -102,6 +102,25 @@ def test_the_note_says_synthetic_and_no_private_number(released):
         assert word not in note.lower()
 
 
+def test_the_note_says_what_became_of_numbers(tmp_path):
+    plans = {
+        "blurred": FAST,
+        "exact": replace(FAST, settings={"min_leaf": 30, "smooth": False}),
+        "mixture": Plan.from_dict({
+            "measures": ["copies"], "gates": {"names": ["copies"]},
+            "visits": [{"model": "mixture", "columns": ["age", "income"]}],
+        }),
+    }  # fmt: skip
+    notes = {}
+    for name, plan in plans.items():
+        api.release(pa.table(people()), tmp_path / name, plan, jobs=1)
+        notes[name] = (tmp_path / name / "release" / "NOTE.md").read_text()
+    assert "were blurred" in notes["blurred"] and "No further noise" in notes["blurred"]
+    assert "Values of `age`, `income` are those of the confidential" in notes["exact"]
+    for name in ("exact", "mixture"):
+        assert "blurred" not in notes[name] and "No noise was added" in notes[name]
+
+
 def test_the_seed_is_fresh_and_nowhere_but_in_its_file(released, tmp_path):
     seed = (released / "private" / "seed").read_text().strip()
     assert 2**64 <= int(seed) < 2**128

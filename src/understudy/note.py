@@ -61,16 +61,33 @@ def _how(study: Study) -> str:
     leaf = provenance.get("leaf")
     if leaf is not None:
         lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} people."]
-    lines += [
-        "",
-        "Numbers that few people share were blurred within intervals that several people share; "
-        "no further noise was added.",
-    ]
+    lines += ["", _numbers(study)]
     for name, why in provenance.get("dropped", {}).items():
         lines.append(f"- `{name}` was left out ({why}).")
     for name in provenance.get("surrogates", ()):
         lines.append(f"- `{name}` holds fresh, meaningless identifiers.")
     return "\n".join(lines)
+
+
+def _numbers(study: Study) -> str:
+    """What became of numbers that trees drew: blurred within intervals, or handed out as such."""
+    blurred: list[str] = []
+    exact: list[str] = []
+    fitted = study.fitted
+    for visit in fitted.settings.visits if fitted is not None else ():
+        smooth = getattr(visit.model, "smooth", None)
+        for name in visit.columns if smooth is not None else ():
+            if fitted is not None and fitted.encoding[name].is_numeric:
+                (blurred if smooth else exact).append(f"`{name}`")
+    lines = []
+    if blurred:
+        lines.append(
+            "Numbers that few people share were blurred within intervals that several people share."
+        )
+    if exact:
+        lines.append(f"Values of {', '.join(exact)} are those of the confidential table's people.")
+    lines.append("No further noise was added." if blurred else "No noise was added.")
+    return " ".join(lines)
 
 
 def _analysis(study: Study) -> str:
