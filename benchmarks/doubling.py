@@ -16,7 +16,10 @@ from benchmarks._clock import exponent, timed
 from benchmarks._mixed import factor
 from benchmarks.neighbours import LEVELS, census
 from understudy.kernels import leaves, mixture, multinomial, propensity
+from understudy.kernels.balls import shells
+from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
+from understudy.kernels.resample import quantile_draws
 from understudy.kernels.rows import overlap_null
 from understudy.kernels.tree import class_target, grow
 from understudy.tables.cells import find_cells
@@ -138,6 +141,24 @@ def _overlap(rows: int, rng: np.random.Generator) -> Task:
     return lambda: overlap_null(names[:rows], names[rows:], np.random.default_rng(1), draws=5)
 
 
+def _shells(rows: int, rng: np.random.Generator) -> Task:
+    records, others = rng.normal(size=(500, 2)), rng.normal(size=(rows, 2))
+    cells = rng.integers(16, size=500), rng.integers(16, size=rows)
+    deltas = np.array([0.01, 0.05, 0.2])
+    return lambda: shells(records, cells[0], others, cells[1], deltas)
+
+
+def _quantile_draws(rows: int, rng: np.random.Generator) -> Task:
+    values = rng.exponential(size=rows)
+    return lambda: quantile_draws(values, 0.05, np.random.default_rng(1))
+
+
+def _share_of_first(rows: int, rng: np.random.Generator) -> Task:
+    nearest_row, twin = rng.integers(rows, size=rows), rng.integers(rows, size=rows)
+    first = np.arange(rows) < rows // 2
+    return lambda: share_of_first(spread_hits(nearest_row, twin), first)
+
+
 CASES = (
     Case("tree.grow", "rows x log rows", 160_000, _grow),
     Case("tree.apply", "rows x depth", 800_000, _apply),
@@ -152,6 +173,9 @@ CASES = (
     Case("mixture.climb", "rows x components x steps", 80_000, _mixture),
     Case("multinomial.fit", "rows x (classes x terms)^2 x steps", 80_000, _multinomial),
     Case("rows.overlap_null", "rows x draws", 800_000, _overlap),
+    Case("balls.shells", "records x rows of a cell", 800_000, _shells),
+    Case("nearer.share_of_first", "rows", 1_600_000, _share_of_first),
+    Case("resample.quantile_draws", "rows x log rows + draws", 1_600_000, _quantile_draws),
 )
 
 
