@@ -7,10 +7,10 @@ import pytest
 
 from understudy.inspection import inspect
 from understudy.plans.plan import Plan
-from understudy.plans.proposals import likely_quasi
 from understudy.synth.rule_kinds import parse_rules
 from understudy.tables.encode import fit_encoding
 from understudy.tables.outbreak import outbreak
+from understudy.tables.quasi import likely_quasi
 from understudy.tables.read import read
 
 ROWS = 2000

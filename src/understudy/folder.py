@@ -243,9 +243,10 @@ def _write_secret(path: Path, text: str) -> None:
 
 def _write_trials(findings: Findings, path: Path) -> None:
     trials = findings.provenance.get("leaf", {}).get("trials", [])
-    lines = ["min_leaf,ims_excess,share_excess,dcr_shortfall,nndr_shortfall"]
+    lines = ["min_leaf,ims_excess,share_excess,uniques_excess,dcr_shortfall,nndr_shortfall"]
     for trial in trials:
-        numbers = ",".join(f"{trial[key]:.6f}" for key in ("ims", "share", "dcr", "nndr"))
+        keys = ("ims", "share", "uniques", "dcr", "nndr")
+        numbers = ",".join(f"{trial[key]:.6f}" for key in keys)
         lines.append(f"{trial['leaf']},{numbers}")
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 

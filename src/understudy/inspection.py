@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from understudy.plans import toml
 from understudy.plans.plan import Plan
-from understudy.plans.proposals import likely_quasi, warnings_about
+from understudy.plans.proposals import warnings_about
 from understudy.synth.propose import Candidate, propose
 from understudy.tables.detect import suggested_weights, suspected_identifiers
 from understudy.tables.encode import Encoding, fit_encoding
@@ -138,8 +138,7 @@ def _facts(table: Table, column: Column, reasons: Mapping[str, str], weights: li
     if column.name in reasons:
         role = Role.IDENTIFIER
         notes.append(f"looks like an identifier: {reasons[column.name]}")
-    elif role is Role.OTHER and likely_quasi(column.name) and column.kind is not Kind.TEXT:
-        role = Role.QUASI
+    elif role is Role.QUASI:
         notes.append("quasi-identifier, by its name")
     if column.name in weights:
         notes.append('may be a survey weight: then set role = "weight"')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -12,34 +11,10 @@ from numpy.typing import NDArray
 
 from understudy.plans.plan import Plan
 from understudy.synth.propose import in_line
-from understudy.tables.detect import plain
 from understudy.tables.encode import Block
 from understudy.tables.schema import Kind, Role
 from understudy.tables.table import Table
 
-_QUASI = {
-    "age and birth":
-    "age ages agegroup alter edad idade eta leeftijd wiek alder birth birthdate birthday "
-    "birthyear dob yob born geburt geburtsdatum geburtsjahr naissance nacimiento "
-    "nascimento nascita geboorte",
-    "sex":
-    "sex sexe sexo sesso gender geschlecht genre genero geslacht kjonn kon plec",
-    "places":
-    "zip zipcode plz postcode postal postleitzahl cp cep cap region regione land "
-    "bundesland kanton canton county country state province provincia departement "
-    "department municipality gemeinde commune comune municipio gmina district bezirk "
-    "kreis town city ville ciudad citta cidade stadt village ward residence wohnort "
-    "nationality nationalitaet nationalite nacionalidad native birthplace geburtsort "
-    "staatsangehoerigkeit",
-    "belonging":
-    "race ethnicity ethnic ethnie etnia raza rasse religion religione confession language "
-    "sprache langue idioma marital civil familienstand etat estado zivilstand "
-    "relationship",
-    "standing":
-    "occupation profession beruf ocupacion profesion professione job metier education "
-    "bildung schooling diplome veteran household haushalt menage hogar",
-}  # fmt: skip
-_WORDS = frozenset(word for words in _QUASI.values() for word in words.split())
 _LISTED = 8
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -73,18 +48,6 @@ class Known(Protocol):
     def distinct(self) -> int:
         """Number of different values."""
         ...
-
-
-def likely_quasi(name: str) -> bool:
-    """Tell whether a column's name says that outsiders may know it of a person.
-
-    Example:
-        >>> likely_quasi("AgeGroup"), likely_quasi("Código postal"), likely_quasi("page")
-        (True, True, False)
-    """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    words = {word for word in re.split(r"[^a-z]+", plain(spaced)) if word}
-    return bool((words | {plain(name)}) & _WORDS)
 
 
 def warnings_about(table: Table, block: Block, columns: Sequence[Known]) -> Iterator[str]:

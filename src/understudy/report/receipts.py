@@ -18,7 +18,7 @@ class Receipts:
     steps: tuple[Pair, ...]
     dropped: tuple[Pair, ...]
     surrogates: tuple[str, ...]
-    leaf: int | None
+    leaf: str
     trials: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     provenance: tuple[Pair, ...]
@@ -38,7 +38,7 @@ def receipts(run: Mapping[str, Any]) -> Receipts:
         tuple(_step(item) for item in run.get("receipts", ())),
         tuple((str(n), str(why)) for n, why in (provenance.get("dropped") or {}).items()),
         tuple(str(name) for name in provenance.get("surrogates") or ()),
-        chosen,
+        _leaf(leaf),
         tuple(_trial(trial, chosen) for trial in leaf.get("trials", ())),
         tuple(str(note) for note in notes),
         _provenance(run, provenance),
@@ -72,12 +72,25 @@ def _step(item: Mapping[str, Any]) -> Pair:
     return str(item.get("step", "")), "; ".join(f"{key}: {value}" for key, value in rest.items())
 
 
+def _leaf(leaf: Mapping[str, Any]) -> str:
+    """What the search for the leaf size found, in a sentence or two."""
+    if not leaf.get("trials"):
+        return ""
+    found = f"Trees draw from leaves of at least {leaf.get('chosen')} people"
+    if leaf.get("held"):
+        return f"{found}: the smallest that held on an inner split of train, which no verdict uses."
+    return (
+        f"{found}. None of the sizes tried held on the inner splits, which have half as many "
+        "people as train; the largest possible was taken, and the gates decide."
+    )
+
+
 def _trial(trial: Mapping[str, Any], chosen: int | None) -> tuple[str, ...]:
     shares = [number(trial.get(key), share=True, signed=True) for key in _TRIAL_KEYS]
     return str(trial.get("leaf")), *shares, "chosen" if trial.get("leaf") == chosen else ""
 
 
-_TRIAL_KEYS = ("ims", "share", "dcr", "nndr")
+_TRIAL_KEYS = ("ims", "share", "uniques", "dcr", "nndr")
 
 
 def _provenance(run: Mapping[str, Any], provenance: Mapping[str, Any]) -> tuple[Pair, ...]:

@@ -7,6 +7,7 @@ similarity checks, not proof of anonymity.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -170,7 +171,7 @@ def _curves(reference: dict[str, Floats], found: list[dict[str, Floats]]) -> dic
         low, high = np.quantile(pooled, [0.005, 0.995])
         grid = low + (high - low) * shares
         result[key] = {
-            "grid": _rounded(grid),
+            "grid": _marks(grid),
             "holdout": _rounded(_below(reference[key], grid)),
             "synthetic": [_rounded(_below(item[key], grid)) for item in found],
         }
@@ -184,7 +185,7 @@ def _matches(reference: dict[str, Floats], found: list[dict[str, Floats]]) -> di
     top = quantile(reference["dcr"], 0.2)
     grid = np.linspace(0, top if top > 0 else 1.0, 21)
     return {
-        "grid": _rounded(grid),
+        "grid": _marks(grid),
         "holdout": _rounded(_below(reference["dcr"], grid)),
         "synthetic": [_rounded(_below(item["dcr"], grid)) for item in found],
     }
@@ -197,4 +198,11 @@ def _below(values: Floats, grid: Floats) -> Floats:
 
 
 def _rounded(values: Floats) -> list[float]:
-    return [round(float(value), 5) for value in values]
+    return [round(float(value), 4) for value in values]
+
+
+def _marks(grid: Floats) -> list[float]:
+    """Even steps, to a tenth of a step: fine enough to draw, too coarse to be anybody's value."""
+    step = float(grid[1] - grid[0])
+    digits = 1 - math.floor(math.log10(step)) if step > 0 else 4
+    return [round(float(mark), digits) for mark in grid]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,16 +10,18 @@ import numpy as np
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
 from understudy.kernels.resample import interval, mean_draws
 from understudy.kernels.rows import hits_unique
-from understudy.tables.encode import Block
+from understudy.tables.encode import Block, stack
 from understudy.tables.schema import Role
+
+_NAMED = 12  # more columns than this are counted, not named
 
 
 @dataclass(frozen=True)
 class Uniques(Measure):
     """Share of rows whose quasi-identifiers (or all columns) are unique in train.
 
-    The reference is the same share among the control half: honest people whose combination
-    happens to be unique in train. A share of rows, unlike a count, does not depend on sizes.
+    The reference is the same share among the holdout: honest people whose combination happens to
+    be unique in train. A share of rows, unlike a count, does not depend on sizes.
     """
 
     names: ClassVar[tuple[str, ...]] = ("uniques.replicated",)
@@ -32,15 +34,17 @@ class Uniques(Measure):
         keys = schema.with_role(Role.QUASI, Role.LOCATION)
         keys = tuple(name for name in keys if name in evidence.drawn)
         sets = {"quasi-identifiers": keys} if keys else {}
-        return UniquesJudge(evidence, {**sets, "all columns": evidence.drawn})
+        held = stack([evidence.control, evidence.fresh])
+        return UniquesJudge(evidence, {**sets, "all columns": evidence.drawn}, held)
 
 
 @dataclass(frozen=True, eq=False)
 class UniquesJudge(Judge):
-    """The sets of columns, by the name findings give them."""
+    """The sets of columns, by the name findings give them, and the honest people."""
 
     evidence: Evidence
     sets: dict[str, tuple[str, ...]]
+    held: Block
 
     def estimates(
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
@@ -48,12 +52,19 @@ class UniquesJudge(Judge):
         """One share for each set of columns."""
         return [self._one(target, keys, release, rng) for target, keys in self.sets.items()]
 
+    def calibration(
+        self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """Fresh people are compared with the other half of the holdout alone."""
+        judge = replace(self, held=self.evidence.control) if case == "fresh" else self
+        return judge.estimates(release, rng=rng, map_=map_)
+
     def _one(
         self, target: str, keys: tuple[str, ...], release: Block, rng: np.random.Generator
     ) -> Estimate:
         evidence = self.evidence
-        train, control, ours = row_numbers([evidence.train, evidence.control, release], keys)
-        hit, base = hits_unique(train, ours), hits_unique(train, control)
+        train, held, ours = row_numbers([evidence.train, self.held, release], keys)
+        hit, base = hits_unique(train, ours), hits_unique(train, held)
         draws, base_draws = mean_draws(hit, rng), mean_draws(base, rng)
         low, high = interval(draws, evidence.level)
         gap_low, gap_high = interval(draws - base_draws, evidence.level)
@@ -69,5 +80,9 @@ class UniquesJudge(Judge):
             gap_low,
             gap_high,
             target=target,
-            note=f"{len(keys)} columns; {unique:.1%} of train's rows are unique on them",
+            note=f"{_listed(keys)}; {unique:.1%} of train's rows are unique on them",
         )
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    return ", ".join(keys) if len(keys) <= _NAMED else f"{len(keys)} columns"

@@ -1,8 +1,9 @@
 """Choose the strength of synthesis from the data: the smallest leaf that holds on an inner split.
 
 Leaves that are too small hand out people; leaves that are too large hand out noise. Train is split
-in halves, trees are grown on one, and the closeness of what they draw is compared with that of the
-other half. Neither half is the holdout that judges the release.
+in halves, trees are grown on one, and the closeness of what they draw, and how often it shows
+people who are unique, is compared with that of the other half. Neither half is the holdout that
+judges the release.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evidence import Map, points
+from understudy.evidence import Map, points, row_numbers
 from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.resample import quantile
+from understudy.kernels.rows import hits_unique
 from understudy.plans.plan import Plan
 from understudy.seeds import stream
 from understudy.synth.sequence import Sequential, Visit
 from understudy.tables.encode import Block
+from understudy.tables.schema import Role
 
 LEAVES = (5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 140, 200, 300, 400, 500, 700, 1000, 1400, 2000)
 _ROWS = 40_000  # rows of train that the search looks at, and rows that each trial draws
@@ -35,6 +38,7 @@ class Trial:
     leaf: int
     ims: float
     share: float
+    uniques: float
     dcr: float
     nndr: float
 
@@ -42,7 +46,7 @@ class Trial:
     def holds(self) -> bool:
         """Whether every number is within its margin."""
         # One by one: max() would pass over a NaN that does not come first.
-        shares = all(excess <= _SHARE for excess in (self.ims, self.share))
+        shares = all(excess <= _SHARE for excess in (self.ims, self.share, self.uniques))
         return shares and all(excess <= _TAIL for excess in (self.dcr, self.nndr))
 
 
@@ -51,6 +55,7 @@ class _Half:
     """One half of train to learn from, the other as honest rows, and how close those come."""
 
     inner: Block
+    other: Block
     train: Points
     control: Points
     base: NDArray[np.float64]
@@ -67,8 +72,9 @@ def choose_leaf(
 ) -> tuple[int, tuple[Trial, ...]]:
     """Find the smallest leaf size whose draws are no closer to their train than honest rows.
 
-    Bisection over `LEAVES`: closeness falls as leaves grow. Returns the leaf and all trials, the
-    leaf's own included: where none holds it is the largest, and its trial says so.
+    Bisection over `LEAVES`: closeness falls as leaves grow. Returns the leaf and all trials. Where
+    none holds it is the largest that was tried; where even that one shows unique people too often,
+    it is the largest that train has, half of its rows, which halves of train cannot try.
     """
     if train.rows < 4 * LEAVES[0]:
         return LEAVES[0], ()
@@ -84,7 +90,10 @@ def choose_leaf(
         low, high = (low, middle) if trials[leaf].holds else (middle + 1, high)
     if candidates[low] not in trials:
         trials[candidates[low]] = _try(plan, candidates[low], halves, drawn, seed, map_)
-    return candidates[low], tuple(trials[leaf] for leaf in sorted(trials))
+    chosen = candidates[low]
+    if trials[chosen].uniques > _SHARE:
+        chosen = max(chosen, train.rows // 2)
+    return chosen, tuple(trials[leaf] for leaf in sorted(trials))
 
 
 def _halves(train: Block, drawn: Sequence[str], seed: int, map_: Map) -> list[_Half]:
@@ -97,7 +106,7 @@ def _halves(train: Block, drawn: Sequence[str], seed: int, map_: Map) -> list[_H
         for inner, other in (pair, pair[::-1]):
             one, two = points(inner, drawn), points(other, drawn)
             base, _ = nearest(one, two, 5, map_=map_)
-            found.append(_Half(inner, one, two, base))
+            found.append(_Half(inner, other, one, two, base))
     return found
 
 
@@ -114,7 +123,7 @@ def _try(
         fitted = sequence.fit(half.inner, seed=seed, map_=map_)
         rows = min(4 * half.inner.rows, max(half.inner.rows, _ROWS // len(halves)))
         synthetic = fitted.sample(rows, seed=seed, replicate=-1 - number).block
-        found.append(_excess(half, points(synthetic, drawn), map_))
+        found.append(_excess(half, synthetic, drawn, map_))
     return Trial(leaf, *(float(x) for x in np.mean(found, axis=0)))
 
 
@@ -122,14 +131,26 @@ def _without(visit: Visit, known: set[str]) -> Visit:
     return replace(visit, given=tuple(name for name in visit.given if name in known))
 
 
-def _excess(half: _Half, ours: Points, map_: Map) -> NDArray[np.float64]:
-    """Excess of the synthetic half over the honest one: matches, nearer share, tails."""
+def _excess(half: _Half, synthetic: Block, drawn: Sequence[str], map_: Map) -> NDArray[np.float64]:
+    """Excess of the synthetic half over the honest one: matches, nearer share, uniques, tails."""
+    ours = points(synthetic, drawn)
     near, _ = nearest(half.train, ours, 5, map_=map_)
     away, _ = nearest(half.control, ours, 1, map_=map_)
     closer = np.where(near[:, 0] < away[:, 0], 1.0, (near[:, 0] == away[:, 0]) / 2)
     ims = float((near[:, 0] == 0).mean() - (half.base[:, 0] == 0).mean())
     tail = _shortfall(near[:, 0], half.base[:, 0])
-    return np.array([ims, closer.mean() - 0.5, tail, _shortfall(*_ratios(near, half.base))])
+    ratio = _shortfall(*_ratios(near, half.base))
+    return np.array([ims, closer.mean() - 0.5, _uniques(half, synthetic, drawn), tail, ratio])
+
+
+def _uniques(half: _Half, synthetic: Block, drawn: Sequence[str]) -> float:
+    """Excess of rows whose quasi-identifiers belong to one person of the half learnt from."""
+    keys = half.inner.encoding.schema.with_role(Role.QUASI, Role.LOCATION)
+    keys = tuple(name for name in keys if name in drawn)
+    if not keys:
+        return 0.0
+    train, honest, ours = row_numbers([half.inner, half.other, synthetic], keys)
+    return float(hits_unique(train, ours).mean() - hits_unique(train, honest).mean())
 
 
 def _ratios(

@@ -376,7 +376,9 @@ def _provenance(
         "version": __version__,
     }
     if leaf is not None:
-        result["leaf"] = {"chosen": leaf, "trials": [vars(trial) for trial in trials]}
+        held = any(trial.leaf == leaf and trial.holds for trial in trials)
+        tried = [vars(trial) for trial in trials]
+        result["leaf"] = {"chosen": leaf, "held": held, "trials": tried}
     return result
 
 

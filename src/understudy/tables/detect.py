@@ -139,8 +139,8 @@ def is_prose(values: pa.ChunkedArray) -> bool:
 
 def locations(names: list[str], arrays: dict[str, pa.ChunkedArray]) -> list[str]:
     """Latitude and longitude columns: by name, in pairs, and within the range of the globe."""
-    latitudes = [n for n in names if _words(n) & _LATITUDE and _within(arrays[n], 90.0)]
-    longitudes = [n for n in names if _words(n) & _LONGITUDE and _within(arrays[n], 180.0)]
+    latitudes = [n for n in names if words_of(n) & _LATITUDE and _within(arrays[n], 90.0)]
+    longitudes = [n for n in names if words_of(n) & _LONGITUDE and _within(arrays[n], 180.0)]
     return latitudes + longitudes if latitudes and longitudes else []
 
 
@@ -157,13 +157,14 @@ def plain(name: str) -> str:
     return "".join(c for c in folded if not unicodedata.combining(c)).lower()
 
 
-def _words(name: str) -> frozenset[str]:
+def words_of(name: str) -> frozenset[str]:
+    """The words of a column's name, in lower case without accents."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return frozenset(re.split(r"[^a-z]+", plain(spaced)))
 
 
 def _telling_word(name: str) -> str | None:
-    words = _words(name) | {plain(name).replace("_", "").replace(" ", "")}
+    words = words_of(name) | {plain(name).replace("_", "").replace(" ", "")}
     for group in (_PERSONAL, _KEYS):
         for word in sorted(words & group):
             return word

@@ -18,6 +18,7 @@ from understudy.errors import TableError
 from understudy.tables.columns import Read, mark_of, read_column, typed_column, without_words
 from understudy.tables.csvfile import read_csv
 from understudy.tables.detect import locations, suggested_weights
+from understudy.tables.quasi import likely_quasi
 from understudy.tables.schema import Column, Kind, Layout, Role, Schema
 from understudy.tables.table import Table
 
@@ -138,7 +139,7 @@ def _build(data: pa.Table, layout: Layout, notes: list[str], changes: Changes) -
     results = [_column(data, name, layout, changes.get(name, {})) for name in data.column_names]
     votes = [result.point_zero for result in results if result.point_zero is not None]
     layout = replace(layout, point_zero=sum(votes) * 2 > len(votes))
-    columns = _located(results)
+    columns = _with_roles(results)
     schema = Schema(tuple(columns)).update(changes)
     arrays = [result.values for result in results]
     notes = notes + [note for result in results for note in result.notes] + _total_note(data)
@@ -163,13 +164,18 @@ def _column(data: pa.Table, name: str, layout: Layout, change: Mapping[str, Any]
     return typed_column(data.schema.field(name), values, change)
 
 
-def _located(results: list[Read]) -> list[Column]:
+def _with_roles(results: list[Read]) -> list[Column]:
+    """Roles that the names of columns tell: points on a map, and what outsiders may know."""
     arrays = {result.column.name: result.values for result in results}
-    found = locations(list(arrays), arrays)
-    return [
-        replace(result.column, role=Role.LOCATION) if result.column.name in found else result.column
-        for result in results
-    ]
+    places = locations(list(arrays), arrays)
+    return [_with_role(result.column, places) for result in results]
+
+
+def _with_role(column: Column, places: list[str]) -> Column:
+    if column.name in places:
+        return replace(column, role=Role.LOCATION)
+    free = column.role is Role.OTHER and column.kind not in (Kind.TEXT, Kind.IDENTIFIER)
+    return replace(column, role=Role.QUASI) if free and likely_quasi(column.name) else column
 
 
 def _total_note(data: pa.Table) -> list[str]:
