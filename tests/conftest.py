@@ -12,9 +12,9 @@ import pytest
 
 from understudy.cli import main
 from understudy.evidence import Evidence
-from understudy.plans.plan import Gates
+from understudy.plans.plan import Gates, Plan
 from understudy.risk import MEASURES as RISKS
-from understudy.study.judge import MEASURES, Gating, judge_all
+from understudy.study.judge import MEASURES, Gating, judge_all, measures_of
 from understudy.tables.encode import Block, fit_encoding, stack
 from understudy.tables.schema import Column, Kind, Role, Schema
 from understudy.tables.table import Table
@@ -231,7 +231,9 @@ class People:
         evidence = self.evidence(*release, **settings)
         return {
             (f.estimate.measure, f.estimate.target): f
-            for f in judge_all(evidence, measures, Gating(Gates().names), seed=1)[0]
+            for f in judge_all(
+                evidence, measures_of(Plan(measures=measures)), Gating(Gates().names), seed=1
+            )[0]
         }
 
     def values(self, measure, release):

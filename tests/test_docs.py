@@ -267,7 +267,7 @@ def plan_keys():
     """Every key of a plan with its default (None where it has none)."""
     document = Plan().to_dict()
     for name, value in document.items():
-        if name in ("split", "synthesis", "gates"):
+        if name in ("split", "synthesis", "distance", "gates"):
             yield from ((f"{name}.{key}", inner) for key, inner in value.items())
         elif name != "columns":
             yield name, value
@@ -293,6 +293,19 @@ def test_the_default_plan_is_shown_as_it_is():
 def test_default_margins_are_named():
     rows = rows_of(sections("docs/plans.md")["Margins"])
     assert set(rows) == {name for measure in MEASURES.values() for name in measure.names}
+
+
+def test_settings_of_measures_are_explained_with_their_defaults():
+    rows = rows_of(sections("docs/plans.md")["Settings of measures"])
+    made = {name: measure() for name, measure in MEASURES.items()}
+    known = {
+        f"{name}.{field.name}": getattr(measure, field.name)
+        for name, measure in made.items()
+        for field in fields(measure)
+    }
+    assert set(rows) == set(known)
+    for key, value in known.items():
+        assert rows[key][0].strip("`") == written(value), key
 
 
 def test_rules_are_explained():

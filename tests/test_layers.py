@@ -10,7 +10,7 @@ import understudy
 SOURCE = Path(understudy.__file__).parent
 LAYERS = (
     ("errors", "seeds"),
-    ("tables", "results"),
+    ("tables", "results", "settings"),
     ("kernels",),
     ("evidence",),
     ("synth", "protect", "risk", "utility"),

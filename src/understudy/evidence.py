@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from understudy.kernels.neighbours import Points
 from understudy.results import Better, Estimate
+from understudy.settings import Settings
 from understudy.tables.encode import Block, Encoding
-from understudy.tables.schema import Role
+from understudy.tables.schema import Role, Schema
 
+METRICS = ("typed", "euclidean-codes", "hamming")
 Map = Callable[..., Iterable[Any]]
 
 
@@ -111,7 +113,7 @@ class Judge(ABC):
 
 
 @dataclass(frozen=True)
-class Measure(ABC):
+class Measure(Settings, ABC):
     """Settings of a measure.
 
     Class attributes:
@@ -130,6 +132,9 @@ class Measure(ABC):
     @abstractmethod
     def prepare(self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map) -> Judge:
         """Compute what does not depend on the release."""
+
+    def fits(self, where: str, schema: Schema) -> None:
+        """Raise `PlanError` where the settings name columns or levels that the table lacks."""
 
 
 def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Points:

@@ -257,3 +257,12 @@ def test_a_plan_that_does_not_fit_the_table(plan, message):
 
 def test_the_default_plan_fits_every_table():
     Plan().check(encoding().schema)
+
+
+def test_the_distance_is_the_plans():
+    plan = Plan.from_toml('[distance]\nmetric = "hamming"\nqueries = 500')
+    assert plan.distance.metric == "hamming" and Plan.from_toml(plan.to_toml()) == plan
+    with pytest.raises(PlanError, match=r"distance\.metric.*did you mean hamming"):
+        Plan.from_toml('distance.metric = "haming"')
+    with pytest.raises(PlanError, match=r"distance\.queries"):
+        Plan.from_toml("distance.queries = 5")

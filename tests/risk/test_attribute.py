@@ -5,15 +5,17 @@ import pyarrow as pa
 import pytest
 
 from understudy.evidence import Evidence
+from understudy.plans.plan import Plan
 from understudy.results import Verdict
 from understudy.risk.attribute import Attribute
 from understudy.study import Gating
-from understudy.study.judge import judge_all
+from understudy.study.judge import judge_all, measures_of
 from understudy.tables.encode import fit_encoding, stack
 from understudy.tables.schema import Column, Kind, Role, Schema
 from understudy.tables.table import Table
 
 KEY = ("attribute.exceeding", "ill")
+ATTRIBUTE = measures_of(Plan(measures=("attribute",)))
 SCHEMA = Schema(
     (
         Column("sex", Kind.CATEGORY, Role.QUASI),
@@ -58,7 +60,7 @@ class World:
 
     def findings(self, release, calibrate=False):
         found, _ = judge_all(
-            self.evidence(release), ("attribute",), Gating(()), seed=1, calibrate=calibrate
+            self.evidence(release), ATTRIBUTE, Gating(()), seed=1, calibrate=calibrate
         )
         return {(f.estimate.measure, f.estimate.target): f for f in found}
 
@@ -146,9 +148,7 @@ def test_a_number_is_cut_into_intervals_and_a_frequent_value_is_not_at_risk():
     table = Table(pa.table({"sex": ["f", "m"] * 60, "b": ["u", "v", "v"] * 40}), coin)
     block = fit_encoding(table).encode(table)
     evidence = Evidence(block, block, block, (block,))
-    found = {
-        f.estimate.measure: f for f in judge_all(evidence, ("attribute",), Gating(()), seed=1)[0]
-    }
+    found = {f.estimate.measure: f for f in judge_all(evidence, ATTRIBUTE, Gating(()), seed=1)[0]}
     assert found["attribute.exceeding"].verdict is Verdict.NOT_APPLICABLE
     assert found["attribute.max_ratio"].estimate.value <= 3
 
@@ -163,8 +163,6 @@ def test_what_cannot_be_asked_is_not_applicable(roles, word):
     table = people(80, rng)
     table = table.with_schema(table.schema.update({n: {"role": r} for n, r in roles.items()}))
     block = fit_encoding(table).encode(table)
-    found, _ = judge_all(
-        Evidence(block, block, block, (block,)), ("attribute",), Gating(()), seed=1
-    )
+    found, _ = judge_all(Evidence(block, block, block, (block,)), ATTRIBUTE, Gating(()), seed=1)
     assert {f.verdict for f in found} == {Verdict.NOT_APPLICABLE}
     assert all(word in f.estimate.note for f in found)

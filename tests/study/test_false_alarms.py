@@ -8,11 +8,11 @@ from collections import Counter
 
 import pytest
 
-from understudy.plans.plan import Gates
+from understudy.plans.plan import Gates, Plan
 from understudy.results import Verdict
 from understudy.risk import MEASURES
 from understudy.study import Gating
-from understudy.study.judge import judge_all
+from understudy.study.judge import judge_all, measures_of
 
 BLOCKS = {Verdict.FAILS, Verdict.NOT_MEASURED}
 SIZES = ((60, 20, 80), (150, 50, 200), (375, 125, 500), (375, 125, 375))
@@ -24,7 +24,7 @@ def blocked(people, process, sizes, m, run):
     world = people(process, rows, held, 50, m, run)
     evidence = world.evidence(*(world.draw(released) for _ in range(m)))
     gating = Gating(Gates().names)
-    names = tuple(MEASURES)
+    names = measures_of(Plan(measures=tuple(MEASURES)))
     findings, _ = judge_all(evidence, names, gating, seed=run, calibrate=False)
     gates = [item for item in findings if item.gate]
     numbers = {item.estimate.replicate for item in gates}

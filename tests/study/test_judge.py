@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from understudy.errors import PlanError
 from understudy.evidence import Evidence, Judge, Measure
-from understudy.plans.plan import Gates
+from understudy.plans.plan import Gates, Plan
 from understudy.results import Better, Estimate, Finding, Findings, Verdict
-from understudy.study import judge as module
-from understudy.study.judge import Gating, judge_all, known_cases, would_decide
+from understudy.study.judge import Gating, judge_all, known_cases, measures_of, would_decide
 
 
 class Says(Judge):
@@ -24,7 +24,7 @@ class Says(Judge):
 
 
 @pytest.fixture
-def verdict(make, monkeypatch):
+def verdict(make):
     block = make.encoded(make.numbers(np.arange(40.0).tolist()))
     other = block.take(slice(None, None, -1))
 
@@ -35,9 +35,8 @@ def verdict(make, monkeypatch):
             def prepare(self, evidence, *, rng, map_=map):
                 return Says(evidence, copy, release)
 
-        monkeypatch.setitem(module.MEASURES, "copies", Fake)
         (found,), _ = judge_all(
-            Evidence(block, other, other, (other,)), ("copies",), Gating(("copies",)), seed=1
+            Evidence(block, other, other, (other,)), {"copies": Fake()}, Gating(("copies",)), seed=1
         )
         return found
 
@@ -120,3 +119,28 @@ def test_known_cases(people):
     for name, values in shuffled.values.items():
         cells = world.encoding[name].cells
         assert np.array_equal(cells.of(values), shuffled.codes[name])
+
+
+def test_settings_of_measures_come_from_the_plan():
+    plan = Plan.from_toml("[measure.attribute]\nc = 4.0\ndeltas = [0.1, 0.2]")
+    made = measures_of(plan)["attribute"]
+    assert made.c == 4.0 and made.deltas == (0.1, 0.2)
+    assert Plan.from_toml(plan.to_toml()) == plan
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("[measure.atribute]\nc = 2.0", ("measure.atribute", "did you mean attribute?")),
+        ("[measure.attribute]\nd = 2.0", ("measure.attribute.d", "deltas")),
+    ],
+)
+def test_settings_of_measures_name_what_is_wrong(text, words):
+    with pytest.raises(PlanError) as found:
+        measures_of(Plan.from_toml(text))
+    assert all(word in str(found.value) for word in words)
+
+
+def test_settings_of_a_measure_are_a_table():
+    with pytest.raises(PlanError, match=r"measure\.attribute"):
+        Plan.from_toml("measure.attribute = 3")

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 from understudy.evidence import Evidence
-from understudy.plans.plan import Gates
+from understudy.plans.plan import Gates, Plan
 from understudy.results import Finding, Findings, Verdict
 from understudy.study import MEASURES, Gating
-from understudy.study.judge import judge_all
+from understudy.study.judge import judge_all, measures_of
 from understudy.tables.encode import fit_encoding
 from understudy.tables.schema import Role
 from understudy.tables.table import Table
@@ -38,7 +38,7 @@ def evidence_of(table, *others, held=40, **settings):
 
 
 def judged(evidence, measure, **settings):
-    return judge_all(evidence, (measure,), GATING, seed=1, **settings)
+    return judge_all(evidence, measures_of(Plan(measures=(measure,))), GATING, seed=1, **settings)
 
 
 def plain(found):
@@ -175,7 +175,7 @@ def test_kept_columns_and_weights_are_left_out(make, measure):
 
 
 def test_findings_are_json(make):
-    found = judge_all(cases(make)["one number"], tuple(MEASURES), GATING, seed=1)[0]
+    found = judge_all(cases(make)["one number"], measures_of(Plan()), GATING, seed=1)[0]
     findings = Findings("0", {}, found)
     again = Findings.from_json(json.loads(findings.dumps()))
     assert again.dumps() == findings.dumps() and len(again.failed()) == len(findings.failed())

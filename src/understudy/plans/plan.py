@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import PlanError
+from understudy.evidence import METRICS
 from understudy.plans import checks, toml
 from understudy.plans.words import COMMENTS, ORDERS
 from understudy.synth import MODELS
@@ -101,6 +102,24 @@ class VisitPlan:
 
 
 @dataclass(frozen=True)
+class Distance:
+    """How far apart two rows are, for all that measures closeness; how many rows ask.
+
+    Attributes:
+        metric: ``typed``, ``euclidean-codes`` (Bale & Quick) or ``hamming`` (on cells).
+        queries: at most this many rows of a release ask for their neighbours; train is never
+            sampled.
+    """
+
+    metric: str = "typed"
+    queries: int = 20_000
+
+    def __post_init__(self) -> None:
+        checks.one_of("distance.metric", self.metric, METRICS)
+        checks.is_whole("distance.queries", self.queries, 100)
+
+
+@dataclass(frozen=True)
 class Gates:
     """What blocks a release: which measures, how strictly, at which family-wise error rate."""
 
@@ -138,6 +157,8 @@ class Plan:
     rules: tuple[Mapping[str, Any], ...] = ()
     protections: tuple[Mapping[str, Any], ...] = ()
     measures: tuple[str, ...] | None = None
+    measure: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    distance: Distance = Distance()
     margins: Mapping[str, float] = field(default_factory=dict)
     gates: Gates = Gates()
     min_rows: int = 50
@@ -153,7 +174,7 @@ class Plan:
             object.__setattr__(self, "measures", checks.texts("measures", self.measures))
         if not isinstance(self.order, str):
             object.__setattr__(self, "order", checks.texts("synthesis.order", self.order))
-        for name in ("columns", "settings", "margins"):
+        for name in ("columns", "settings", "measure", "margins"):
             object.__setattr__(self, name, checks.plain(getattr(self, name)))
         object.__setattr__(self, "settings", _with_auto(self.model, self.settings))
         object.__setattr__(self, "visits", tuple(self.visits))
@@ -170,6 +191,8 @@ class Plan:
             checks.is_whole("synthesis.rows", self.rows, 1)
         for place, visit in enumerate(self.visits):
             _check_visit(f"visits[{place}]", visit)
+        for name, settings in self.measure.items():
+            checks.is_table(f"measure.{toml.key(name)}", settings)
         for name, margin in self.margins.items():
             checks.is_margin(f"margins.{toml.key(name)}", margin)
         checks.is_whole("min_rows", self.min_rows, 1)
@@ -189,13 +212,14 @@ class Plan:
         """Read a parsed TOML document."""
         own = [item.name for item in fields(cls) if item.name not in (*_SYNTHESIS, "settings")]
         checks.known_keys("", document, [*own, "synthesis"])
-        for name in ("columns", "split", "synthesis", "margins", "gates"):
+        for name in ("columns", "split", "synthesis", "measure", "distance", "margins", "gates"):
             checks.is_table(name, document.get(name, {}))
         values = {name: value for name, value in document.items() if name != "synthesis"}
         synthesis = document.get("synthesis", {})
         values |= {name: value for name, value in synthesis.items() if name in _SYNTHESIS}
         values["settings"] = {k: v for k, v in synthesis.items() if k not in _SYNTHESIS}
         values["split"] = _section(Split, "split", document)
+        values["distance"] = _section(Distance, "distance", document)
         values["gates"] = _section(Gates, "gates", document)
         values["margins"] = dict(_flat(document.get("margins", {})))
         visits = checks.tables("visits", document.get("visits", []))
@@ -232,6 +256,8 @@ class Plan:
             "visits": [visit.to_dict() for visit in self.visits] or None,
             "rules": self.rules or None,
             "protections": self.protections or None,
+            "measure": self.measure or None,
+            "distance": vars(self.distance),
             "margins": self.margins,
             "gates": vars(self.gates),
         }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
-from understudy.errors import PlanError
 from understudy.evidence import Source
+from understudy.settings import Settings
 from understudy.tables.encode import Block
 
 
@@ -40,7 +39,7 @@ class Receipt:
 
 
 @dataclass(frozen=True)
-class Protection(ABC):
+class Protection(Settings, ABC):
     """Settings of a protection. It sees train, one replicate, and how the replicate was drawn.
 
     Class attributes:
@@ -56,17 +55,3 @@ class Protection(ABC):
         self, replicate: Block, train: Block, source: Source, *, rng: np.random.Generator
     ) -> tuple[Block, Receipt]:
         """Return the protected replicate, with as many rows, and what was done."""
-
-    @classmethod
-    def from_settings(cls, where: str, settings: Mapping[str, Any]) -> Self:
-        """Build from a plan's entry, naming the key that is wrong."""
-        known = sorted(field.name for field in fields(cls))
-        for key in settings:
-            if key not in known:
-                raise PlanError(f"{where}.{key}", settings[key], f"one of {', '.join(known)}")
-        made = replace(cls(), **settings)
-        made.check(where)
-        return made
-
-    def check(self, where: str) -> None:
-        """Raise `PlanError` for settings out of range. ``where`` is the plan's key."""

@@ -57,7 +57,7 @@ class Gating:
 
 def judge_all(
     evidence: Evidence,
-    measures: Sequence[str],
+    measures: Mapping[str, Measure],
     gating: Gating,
     *,
     seed: int,
@@ -69,9 +69,8 @@ def judge_all(
     findings: list[Finding] = []
     summaries: dict[str, Any] = {}
     cases = known_cases(evidence, seed) if calibrate else {}
-    for name in measures:
+    for name, measure in measures.items():
         progress(f"measure {name}")
-        measure = MEASURES[name]()
         if measure.needs_holdout and not evidence.has_holdout:
             findings += _unmeasured(measure, gating, "there is no holdout to compare with")
             continue
@@ -93,8 +92,8 @@ def judge_all(
     return (*findings, *_absent(gating, findings, measures)), summaries
 
 
-def check_names(plan: Plan) -> None:
-    """Raise `PlanError` where the plan names a measure that does not exist."""
+def measures_of(plan: Plan) -> dict[str, Measure]:
+    """The plan's measures with its settings; `PlanError` where it names what does not exist."""
     known = [name for measure in MEASURES.values() for name in measure.names]
     for place, name in enumerate(plan.measures or ()):
         checks.one_of(f"measures[{place}]", name, MEASURES)
@@ -102,14 +101,21 @@ def check_names(plan: Plan) -> None:
         checks.one_of(f"gates.names[{place}]", name, known)
     for name in plan.margins:
         checks.one_of(f"margins.{toml.key(name)}", name, known)
+    for name in plan.measure:
+        checks.one_of(f"measure.{toml.key(name)}", name, MEASURES)
+    chosen = tuple(MEASURES) if plan.measures is None else plan.measures
+    return {
+        name: MEASURES[name].from_settings(f"measure.{name}", plan.measure.get(name, {}))
+        for name in chosen
+    }
 
 
 def _absent(
-    gating: Gating, findings: Sequence[Finding], measures: Sequence[str]
+    gating: Gating, findings: Sequence[Finding], measures: Mapping[str, Measure]
 ) -> Iterator[Finding]:
     """A gate that no finding answers: not applicable if it was asked, else not measured."""
     answered = {finding.estimate.measure for finding in findings if finding.gate}
-    asked = {name for measure in measures for name in MEASURES[measure].names}
+    asked = {name for measure in measures.values() for name in measure.names}
     for name in gating.names:
         if name in answered:
             continue

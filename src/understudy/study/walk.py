@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 
 from understudy import __version__
 from understudy.errors import InputError, PlanError, TableError
-from understudy.evidence import Evidence, Map
+from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.judge import (
-    MEASURES,
     Gating,
     Progress,
-    check_names,
     judge_all,
+    measures_of,
     silent,
 )
 from understudy.study.leaf import Trial, choose_leaf
@@ -97,8 +96,9 @@ def run(
     progress: Progress = silent,
 ) -> Study:
     """Synthesise a table by a plan and judge the release on the holdout."""
-    check_names(plan)
+    measures = measures_of(plan)
     ready = make_ready(table, plan)
+    _fit_columns(measures, ready)
     progress("split")
     rows_of_train, held = split(ready, plan, seed, holdout)
     train = ready.table.take(rows_of_train)
@@ -127,8 +127,9 @@ def run(
         source=maker,
         level=gating.level(plan.replicates),
         margins=plan.margins,
+        **vars(plan.distance),
     )
-    findings, summaries = _judged(evidence, plan, gating, seed, map_, progress)
+    findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
     receipts = [
         *ready.receipts,
         *(
@@ -164,8 +165,9 @@ def assess(
     """Judge tables from any tool against the original they were made from."""
     if not synthetic:
         raise InputError("no synthetic table to judge: name at least one file")
-    check_names(plan)
+    measures = measures_of(plan)
     ready = make_ready(original, plan)
+    _fit_columns(measures, ready)
     common, notes = _common(ready.table, synthetic, holdout)
     train = ready.table.select(common)
     encoding = fit_encoding(train)
@@ -177,9 +179,15 @@ def assess(
     )
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
     evidence = Evidence(
-        block, control, fresh, release, level=gating.level(len(release)), margins=plan.margins
+        block,
+        control,
+        fresh,
+        release,
+        level=gating.level(len(release)),
+        margins=plan.margins,
+        **vars(plan.distance),
     )
-    findings, summaries = _judged(evidence, plan, gating, seed, map_, progress)
+    findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
     provenance = _provenance(plan, ready, None, (), gating)
     # As many replicates as were given, whatever the plan would have drawn.
     provenance |= {"job": "assess", "notes": notes, "level": evidence.level}
@@ -286,10 +294,21 @@ def _rows(plan: Plan, ready: Ready, train: Table, kept: bool) -> int:
     return train.rows if kept else plan.rows or ready.table.rows
 
 
+def _fit_columns(measures: Mapping[str, Measure], ready: Ready) -> None:
+    """Refuse settings that name absent columns now, not after the synthesis."""
+    for name, measure in measures.items():
+        measure.fits(f"measure.{name}", ready.table.schema)
+
+
 def _judged(
-    evidence: Evidence, plan: Plan, gating: Gating, seed: int, map_: Map, progress: Progress
+    evidence: Evidence,
+    plan: Plan,
+    measures: Mapping[str, Measure],
+    gating: Gating,
+    seed: int,
+    map_: Map,
+    progress: Progress,
 ) -> tuple[Any, dict[str, Any]]:
-    measures = tuple(MEASURES) if plan.measures is None else plan.measures
     findings, summaries = judge_all(
         evidence,
         measures,

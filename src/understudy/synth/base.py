@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import PlanError
+from understudy.settings import Settings
 from understudy.tables.encode import Block
 
 Floats = NDArray[np.float64]
@@ -72,7 +73,7 @@ NOWHERE: Within = {}
 
 
 @dataclass(frozen=True)
-class Model(ABC):
+class Model(Settings, ABC):
     """Settings of a synthesizer. Subclasses add their own fields, each with a default.
 
     Class attributes:
@@ -97,24 +98,6 @@ class Model(ABC):
         rng: np.random.Generator,
     ) -> Fitted:
         """Learn to draw ``columns`` given ``given`` from train."""
-
-    @classmethod
-    def from_settings(cls, where: str, settings: Mapping[str, Any]) -> Self:
-        """Build from a plan's settings, naming the key that is wrong."""
-        known = {field.name for field in fields(cls)}
-        plain = cls()
-        for key, value in settings.items():
-            if key not in known:
-                expected = f"one of {', '.join(sorted(known))}" if known else "no settings"
-                raise PlanError(f"{where}.{key}", value, f"{expected} (model {cls.name})")
-            if isinstance(getattr(plain, key), bool) and not isinstance(value, bool):
-                raise PlanError(f"{where}.{key}", value, "true or false")
-        model = replace(plain, **settings)
-        model.check(where)
-        return model
-
-    def check(self, where: str) -> None:
-        """Raise `PlanError` for settings out of range. ``where`` is the plan's key."""
 
 
 class Fitted(ABC):
