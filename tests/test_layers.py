@@ -18,6 +18,7 @@ LAYERS = (
     ("report", "manifest"),
     ("folder",),
     ("api",),
+    ("reproduce",),
     ("progress",),
     ("cli", "studio"),
     ("__main__",),

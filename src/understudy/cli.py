@@ -184,6 +184,65 @@ def demo(out: Path, as_json: bool, **options: Any) -> None:
     _finish(outcome, as_json)
 
 
+@cli.command()
+@click.argument("paper", required=False, metavar="[PAPER")
+@click.argument("item", required=False, metavar="[ITEM]]")
+@click.option(
+    "--out",
+    type=Path,
+    default=Path("reproduce"),
+    metavar="DIR",
+    show_default=True,
+    help="Folder to write; pages of the same items are replaced.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Fewer (or more) repetitions than the paper; the output says so.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Seed of all streams (default: always the same; nothing here is confidential).",
+)
+@_options("jobs", "json")
+def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any) -> None:
+    """Recompute a paper's tables and figures; without PAPER, list them.
+
+    \b
+    Example:
+      understudy reproduce
+      understudy reproduce bale-quick table1 --repetitions 20
+    """
+    from understudy.reproduce import run
+
+    if paper is None:
+        _list_papers(run.listed(), as_json)
+        return
+    from understudy.report.reproduced import printed
+
+    found = []
+    with Watch(as_json) as watch:
+        for result, page in run.reproduce(paper, item, progress=watch, **options):
+            found.append(result)
+            if not as_json:
+                click.echo(f"{printed(result)}\n\nPage: {page}\n")
+    if as_json:
+        click.echo(json.dumps({"items": found}, ensure_ascii=False))
+
+
+def _list_papers(papers: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"papers": papers}, ensure_ascii=False))
+        return
+    for paper in papers:
+        click.echo(f"{paper['paper']}: {paper['title']}")
+        for item in paper["items"]:
+            click.echo(f"  {item['item']:8}  {item['title']} ({item['source']})")
+
+
 def _one_stdin(*files: str | None) -> None:
     if files.count("-") > 1:
         raise InputError("standard input (-) can be read once: give the other table as a file")

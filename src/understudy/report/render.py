@@ -21,15 +21,15 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 def render(view: View) -> str:
     """The page as one HTML file, with the chart library in it once."""
-    library, drawing = bundle(), _text("charts.js")
+    library, drawing = bundle(), text("charts.js")
     return (
-        _environment()
+        environment()
         .get_template("report.html.jinja")
         .render(
             view=view,
             specs=_specs(view),
             config=embedded(charts.CONFIG),
-            style=Markup(_text("style.css")),
+            style=Markup(text("style.css")),
             scripts=[Markup(library), Markup(drawing)],
             policy=policy(library, drawing),
         )
@@ -43,10 +43,10 @@ def embedded(value: Any) -> Markup:
         >>> embedded({"name": "</script><b>"})
         Markup('{"name":"\\u003c/script\\u003e\\u003cb\\u003e"}')
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign, escaped in _UNSAFE.items():
-        text = text.replace(sign, escaped)
-    return Markup(text)
+        written = written.replace(sign, escaped)
+    return Markup(written)
 
 
 def policy(*scripts: str) -> str:
@@ -74,7 +74,8 @@ def _specs(view: View) -> dict[str, Markup]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates, all of them with names and values escaped."""
     return Environment(
         loader=PackageLoader("understudy.report"),
         autoescape=True,
@@ -84,5 +85,6 @@ def _environment() -> Environment:
     )
 
 
-def _text(name: str) -> str:
+def text(name: str) -> str:
+    """A file that goes into the page as it is: the style, or a script."""
     return (resources.files("understudy.report") / "templates" / name).read_text("utf-8").strip()
