@@ -324,3 +324,39 @@ def _supremum(distance: Floats, same: Bools) -> Floats:
 
 def _share(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def needed(
+    distance: Floats, same: Bools, share: float, deltas: Floats | None
+) -> tuple[int, float]:
+    """How many other rows bring the share of ``same`` down to ``share`` in every ball, and where.
+
+    A ball with m matching rows among n needs ⌈m / share⌉ − n others (Bale & Quick, Algorithm 1).
+    Rows inside the smallest ball that exceeds lie in all larger ones, so the most that any ball
+    needs is enough for all of them.
+
+    Args:
+        distance: distances of the rows around one record.
+        same: which of them have the record's own level.
+        share: largest share allowed.
+        deltas: radii, ascending; None: every radius.
+
+    Returns:
+        The number of rows, and the radius that they must not exceed (0, 0 where none is needed).
+
+    Cost: rows × log rows.
+
+    Example:
+        >>> needed(np.array([0.1, 0.2, 0.9]), np.array([True, True, False]), 0.5, np.array([0.3, 1]))
+        (2, 0.3)
+    """
+    order = np.argsort(distance, kind="stable")
+    ordered = distance[order]
+    radii = np.unique(ordered) if deltas is None else deltas
+    rows = np.searchsorted(ordered, radii, side="right")
+    own = np.concatenate([[0], np.cumsum(same[order])])[rows]
+    over = own > share * rows * (1 + 1e-9)
+    if not over.any():
+        return 0, 0.0
+    lacking = np.ceil(own / share - 1e-9) - rows
+    return int(lacking.max()), float(radii[over][0])

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _LOOKS = 60_000_000  # pairs of a record and a row of its cell; where there are more, fewer records
 _PAIRS = 2_000_000  # the same for intervals, which look at every pair 200 times
-_MODES = 200_000  # and for the interval of the share guessed correctly
+_MODES = 400_000  # and, with levels, for the interval of the share guessed correctly
 _LEAST, _MOST = 20, 1000  # records that intervals come from
 
 
@@ -325,11 +325,11 @@ class _Column:
         name, evidence = "attribute.correct", self.judge.evidence
         guess = self.target.guess(self.records)
         base = float(guess.mean())
-        value, ours, reference = (
-            float(_correct(found, guess).mean(axis=0).max())
-            for found in (whole, self._tally(self.ours), theirs)
-        )
-        spread = [self._spread(block) for block in self._tables]
+        tables = (whole, self._tally(self.ours), theirs)
+        by_delta = [_correct(found, guess).mean(axis=0) for found in tables]
+        value, ours, reference = (float(right.max()) for right in by_delta)
+        best = [float(self.judge.radii()[right.argmax()]) for right in by_delta]
+        spread = [self._spread(rows, at) for rows, at in zip(self._tables, best, strict=True)]
         z, apart = z_of(self.level), float(np.hypot(spread[1], spread[2]))
         note = (
             f"the prior alone guesses {base:.4g} correctly; an empty ball leaves that guess; "
@@ -352,15 +352,13 @@ class _Column:
         absent = Estimate.absent("attribute.prior_correct", why, target=self.name)
         return [found, replace(absent, value=base, low=base, high=base, reference=base)]
 
-    def _spread(self, rows: Block) -> float:
+    def _spread(self, rows: Block, delta: float) -> float:
         """Standard deviation of the share guessed correctly, as rows are drawn anew."""
-        most = _MODES // max(self.judge.company(self.judge.attacked(), rows), 1)
-        most = min(_MOST, max(most, _LEAST))
-        records = self.records.thin(most, self.rng)
+        cost = self.judge.company(self.judge.attacked(), rows) + self.target.groups.count
+        records = self.records.thin(min(_MOST, max(_MODES // cost, _LEAST)), self.rng)
         around = self.judge.known.around(records, rows)
-        levels = (self.target.groups.of(block) for block in (records, rows))
-        guess = self.target.guess(records)
-        return mode_spread(around, *levels, self.judge.radii(), guess, self.rng, map_=self.map_)
+        mine, theirs = (self.target.groups.of(block) for block in (records, rows))
+        return mode_spread(around, mine, theirs, delta, self.target.guess(records), self.rng)
 
     def _estimate(
         self,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evidence import Map
-from understudy.kernels.balls import Around, shells, tally
+from understudy.kernels.balls import Around, shells
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _DRAWS = 200
-_MODES = 30
+_MODES = 100
 
 
 def largest_draws(
@@ -43,26 +42,29 @@ def mode_spread(
     around: Around,
     record_level: Ints,
     row_level: Ints,
-    deltas: Floats,
+    delta: float,
     guess: Floats,
     rng: np.random.Generator,
-    *,
-    map_: Map = map,
 ) -> float:
-    """Standard deviation, over 30 draws of the rows, of the share of modes that are right.
+    """Standard deviation, over 100 draws of the rows, of the share of modes that are right.
 
-    At least that of one record, since 30 draws may all agree.
+    Balls of one radius; ties count as the chance of a guess among them, an empty ball as ``guess``.
+    At least that of half a record, since all draws may agree.
     """
-    found = []
+    at = shells(around, np.array([delta]))
+    pairs = at.at.tocoo()
+    levels, level = np.unique(np.concatenate([record_level, row_level]), return_inverse=True)
+    own, size = level[: len(record_level)], (len(record_level), len(levels))
+    key = at.record[pairs.row] * size[1] + level[len(record_level) :][pairs.col]
+    rows, found = len(row_level), []
     for _ in range(_MODES):
-        drawn = rng.integers(len(row_level), size=len(row_level))
-        there = Around(
-            around.records, around.record_cell, around.rows[drawn], around.row_cell[drawn]
-        )
-        counted = tally(there, record_level, row_level[drawn], deltas, map_=map_)
-        right = np.where(counted.rows > 0, counted.guess, guess[:, None])
-        found.append(float(right.mean(axis=0).max()))
-    return max(float(np.std(found, ddof=1)), 0.5 / max(len(record_level), 1))
+        weight = rng.multinomial(rows, np.full(rows, 1 / rows))[pairs.col]
+        counts = np.bincount(key, weights=weight, minlength=size[0] * size[1]).reshape(size)
+        top = counts.max(axis=1)
+        ties = (counts == top[:, None]).sum(axis=1)
+        mine = counts[np.arange(size[0]), own] == top
+        found.append(float(np.where(top > 0, mine / ties, guess).mean()))
+    return max(float(np.std(found, ddof=1)), 0.5 / max(size[0], 1))
 
 
 def shares(exceeding: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
