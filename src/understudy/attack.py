@@ -1,9 +1,9 @@
-"""An attacker who knows quasi-identifiers and wants a sensitive value: what the measure and the
-protection share.
+"""An attacker who knows quasi-identifiers and wants a sensitive value.
 
-The attacker looks at the synthetic rows that equal a record on the quasi-identifiers with levels
-and lie within δ on those with numbers, and takes the share of a sensitive value among them for its
-probability (Bale & Quick §3.5, equations 13 to 17).
+What the measure of attribute disclosure and the protection against it share. The attacker looks at
+the synthetic rows that equal a record on the quasi-identifiers with levels and lie within δ on
+those with numbers, and takes the share of a sensitive value among them for its probability (Bale &
+Quick §3.5, equations 13 to 17).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import PlanError
 from understudy.evidence import Map, points, row_numbers
-from understudy.kernels.balls import Around, Tally, tally
+from understudy.kernels.ball_counts import Tally, tally
+from understudy.kernels.balls import Around
 from understudy.settings import Settings
 from understudy.tables.encode import Block
 from understudy.tables.schema import Role, Schema
@@ -301,7 +303,7 @@ def _check_deltas(where: str, deltas: Any) -> None:
         raise PlanError(where, deltas, expected)
     for delta in deltas:
         _number(where, delta, 0.0, expected)
-    if any(one >= other for one, other in zip(deltas, deltas[1:], strict=False)):
+    if any(one >= other for one, other in pairwise(deltas)):
         raise PlanError(where, list(deltas), expected)
 
 

@@ -84,7 +84,7 @@ class InferencePrevention(Attacker, Protection):
             if rounds == self.rounds:
                 raise self._refusal(ratios, rows.rows - replicate.rows, f"{rounds} rounds")
             rounds, size = rounds + 1, rows.rows
-            for name, target in targets.items():
+            for target in targets.values():
                 rows = stack([rows, relief.rows_for(target, rows)])
             if rows.rows == size:
                 raise self._refusal(ratios, size - replicate.rows, relief.why)
@@ -130,7 +130,7 @@ class InferencePrevention(Attacker, Protection):
         return ProtectionError(
             f"inference-prevention cannot keep every ratio at c = {self.c:g}: with {added} rows "
             f"added it stopped at {limit}, and these still exceed it: {left}. Nothing is released. "
-            "Raise c, take larger radii (deltas; delta = \"all\" is the hardest), coarsen the "
+            'Raise c, take larger radii (deltas; delta = "all" is the hardest), coarsen the '
             "quasi-identifiers (prepare), or merge rare values of the sensitive column"
         )
 
@@ -142,7 +142,7 @@ class InferencePrevention(Attacker, Protection):
 def likeness(train: Block, rows: Block, seed: int) -> float:
     """The tree's pMSE ratio against train, on at most 5,000 rows of each table."""
     rng = np.random.default_rng(seed)
-    columns = [name for name in train.names]
+    columns = train.names
     one, other = train.thin(_COMPARED, rng), rows.thin(_COMPARED, rng)
     tables = (*features(one, columns), *features(other, columns))
     levels = widths(train.encoding, columns)

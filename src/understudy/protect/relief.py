@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from understudy.attack import Attacker, Known, Target, tallies
 from understudy.evidence import Source
-from understudy.kernels.balls import Around, needed
+from understudy.kernels.ball_counts import needed
+from understudy.kernels.balls import Around
 from understudy.tables.encode import Block, stack
 
 Floats = NDArray[np.float64]
@@ -44,14 +45,12 @@ class Relief:
     def rows_for(self, target: Target, rows: Block) -> Block:
         """One pass over the records of train whose ratio exceeds c for one column."""
         radii = self.settings.radii(self.known)
-        found = tallies(
-            self.known, target, self.train, rows, radii, every=self.settings.every
-        )
+        found = tallies(self.known, target, self.train, rows, radii, every=self.settings.every)
         over = self.settings.exceeds(self.settings.worst(found) / target.own(self.train))
         nobody = rows.take(slice(0, 0))
         drafts = _Drafts(self, target, rows)
-        parts = [drafts.near(int(record)) for record in np.flatnonzero(over)]
-        parts = [part for part in parts if part is not None]
+        drawn = (drafts.near(int(record)) for record in np.flatnonzero(over))
+        parts = [part for part in drawn if part is not None]
         if not parts:
             return nobody
         fixed = (*self.known.names, target.name)

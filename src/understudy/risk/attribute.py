@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.attack import Attacker, Known, Target, tallies
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
-from understudy.kernels.balls import Tally
+from understudy.kernels.ball_counts import Tally
 from understudy.kernels.resample import interval, z_of
 from understudy.risk.attribute_draws import largest_draws, mode_spread, shares
 from understudy.tables.encode import Block, stack

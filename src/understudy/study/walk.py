@@ -19,8 +19,8 @@ from understudy import __version__
 from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
-from understudy.results import Findings
 from understudy.protect import Protection
+from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.judge import (
     Gating,
