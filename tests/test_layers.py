@@ -12,7 +12,7 @@ LAYERS = (
     ("errors", "seeds"),
     ("tables", "results", "settings"),
     ("kernels",),
-    ("evidence",),
+    ("evidence", "attack"),
     ("synth", "protect", "risk", "utility"),
     ("plans", "study", "tune", "execute", "inspection", "combine", "note"),
     ("report", "manifest"),

@@ -19,6 +19,7 @@ from understudy import __version__
 from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
+from understudy.protect import Protection
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.judge import (
@@ -32,6 +33,7 @@ from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
 from understudy.study.maker import Maker, protect, protections
 from understudy.study.profile import profile
+from understudy.study.sweep import sweeps
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential, Visit
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
@@ -104,12 +106,13 @@ def run(
     train = ready.table.take(rows_of_train)
     encoding = fit_encoding(train)
     block, control, fresh = _encode(encoding, train, held, seed)
+    kept = any(visit.model.name == "keep" for visit in plan.visits_for(encoding))
+    rows = _rows(plan, ready, train, kept)
+    steps = protections(plan, kept=kept)
+    _suit_values(measures, steps, block)
     leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
-    kept = any(visit.model.name == "keep" for visit in visits)
-    rows = _rows(plan, ready, train, kept)
-    steps = protections(plan, kept=kept)
     rules = parse_rules(plan.rules, encoding, block, "rules")
     fitted = Sequential(visits, rules).fit(block, seed=seed, map_=map_)
     progress("sample")
@@ -130,6 +133,7 @@ def run(
         **vars(plan.distance),
     )
     findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
+    summaries |= sweeps(steps, drawn[0].block, block, maker, seed=seed, progress=progress)
     receipts = [
         *ready.receipts,
         *(
@@ -182,6 +186,7 @@ def assess(
     encoding = fit_encoding(train)
     held = None if holdout is None else _alike(holdout, train, "the holdout")
     block, control, fresh = _encode(encoding, train, held, seed)
+    _suit_values(measures, (), block)
     release = tuple(
         encoding.encode(_alike(item, train, f"synthetic table {n}"))
         for n, item in enumerate(synthetic, 1)
@@ -307,6 +312,17 @@ def _fit_columns(measures: Mapping[str, Measure], ready: Ready) -> None:
     """Refuse settings that name absent columns now, not after the synthesis."""
     for name, measure in measures.items():
         measure.fits(f"measure.{name}", ready.table.schema)
+
+
+def _suit_values(
+    measures: Mapping[str, Measure], steps: Sequence[Protection], train: Block
+) -> None:
+    """The same for settings that do not fit the columns' values."""
+    for place, step in enumerate(steps):
+        step.fits(f"protections[{place}]", train.encoding.schema)
+        step.suits(f"protections[{place}]", train)
+    for name, measure in measures.items():
+        measure.suits(f"measure.{name}", train)
 
 
 def _judged(
