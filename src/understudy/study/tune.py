@@ -40,7 +40,7 @@ _TOGETHER = 8  # trials whose replicates are in memory at once
 _PLAIN_LEAF = 20  # where a search starts if the plan leaves the leaf to the data
 
 Floats = NDArray[np.float64]
-Log = Callable[[Sequence["Trial"]], None]
+Log = Callable[[Sequence[Parameter], Sequence["Trial"]], None]
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,22 @@ class Tuned:
             "ceiling": None if self.plan.tune is None else self.plan.tune.ceiling,
             "trials": [self._told(trial) for trial in self.trials],
             "chosen": self._told(self.chosen),
-            "again": [vars(outcome) for outcome in self.again],
+            "again": [_plain(vars(outcome)) for outcome in self.again],
         }
 
     def _told(self, trial: Trial) -> dict[str, Any]:
         values = {p.path: v for p, v in zip(self.free, trial.values, strict=True)}
-        place = {"search": trial.search, "trial": trial.number}
-        return {**place, "values": values, **vars(trial.outcome), "loss": self.loss(trial)}
+        place = {"search": trial.search, "trial": trial.number, "values": values}
+        return {**place, **_plain(vars(trial.outcome)), "loss": _finite(self.loss(trial))}
+
+
+def _plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _finite(value) for name, value in numbers.items()}
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN: a number that is none is absent."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def tune(
@@ -118,7 +127,7 @@ def tune(
     seed: int,
     map_: Map = map,
     progress: Progress = silent,
-    log: Log = lambda trials: None,
+    log: Log = lambda free, trials: None,
     known: Iterable[Trial] = (),
 ) -> Tuned:
     """Find the free parameters of a plan on an inner split of train.
@@ -295,7 +304,7 @@ class _Hunt:
         new = [item for item in wanted if item[:2] not in self.known]
         outcomes = self._outcomes([values for _, _, values in new])
         made = [Trial(*item, outcome) for item, outcome in zip(new, outcomes, strict=True)]
-        self.log(made)
+        self.log(self.free, made)
         found = {(trial.search, trial.number): trial for trial in made}
         for search, number, _ in wanted:
             place = (search, number)
