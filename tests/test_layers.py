@@ -16,6 +16,7 @@ LAYERS = (
     ("synth", "protect", "risk", "utility"),
     ("plans", "study", "tune", "execute", "inspection", "combine", "note"),
     ("report", "manifest"),
+    ("trials",),
     ("folder",),
     ("api",),
     ("reproduce",),

@@ -70,6 +70,15 @@ _SHARED = {
     "holdout": click.option(
         "--holdout", metavar="FILE", help="Rows that judge the release, instead of a split."
     ),
+    "trials": click.option(
+        "--trials", type=click.IntRange(min=1), metavar="N", help="Trials of each search."
+    ),
+    "minutes": click.option(
+        "--minutes",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="M",
+        help="Stop searching after so long; such a search cannot be repeated exactly.",
+    ),
     "jobs": click.option(
         "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads (default: all cores)."
     ),
@@ -106,6 +115,8 @@ def inspect(file: str, plan: Path | None, as_json: bool) -> None:
 @_options("out", "plan", "seed", "holdout", "jobs", "json")
 @click.option("--replicates", type=click.IntRange(min=1), metavar="M", help="Synthetic tables.")
 @click.option("--rows", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
+@click.option("--tune", is_flag=True, help="Find the plan's free settings first.")
+@_options("trials", "minutes")
 @click.option("--force", is_flag=True, help="Release although a gate fails; the note says so.")
 def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     """Split, synthesise, measure and gate FILE, and write the release to DIR.
@@ -120,6 +131,27 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     with Watch(as_json) as watch:
         outcome = api.release(file, out, progress=watch, **options)
     _finish(outcome, as_json)
+
+
+@cli.command()
+@click.argument("file", metavar="FILE")
+@_options("out", "plan", "seed", "holdout", "trials", "minutes", "jobs", "json")
+def tune(file: str, out: Path, as_json: bool, **options: Any) -> None:
+    """Find the plan's free settings for FILE; write the tuned plan and every trial to DIR.
+
+    Trials see an inner split of the rows that the synthesis learns from, never the holdout. When
+    stopped, the same command goes on where it was.
+
+    \b
+    Example:
+      understudy tune patients.csv --plan bale-quick --trials 30 --out tuned
+    """
+    from understudy import api
+
+    _one_stdin(file, options["holdout"])
+    with Watch(as_json) as watch:
+        tuned = api.tune(file, out, progress=watch, **options)
+    _say_tuning(tuned, out, as_json)
 
 
 @cli.command()
@@ -290,6 +322,23 @@ def _say_assessment(study: Any, out: Path, as_json: bool) -> None:
     for finding in failed:
         click.echo(f"understudy: {describe(finding, ours=False)}", err=True)
     click.echo("A gate fails." if failed else "No gate fails.")
+    click.echo(f"Report: {report}")
+
+
+def _say_tuning(tuned: Any, out: Path, as_json: bool) -> None:
+    found = tuned.summary()
+    best = found["chosen"]
+    plan, report = out / "private" / "plan.toml", out / "private" / "report.html"
+    if as_json:
+        told = {key: best[key] for key in ("values", "loss", "number", "share")}
+        told |= {"trials": len(found["trials"]), "plan": str(plan), "report": str(report)}
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    failed = sum(bool(trial["why"]) for trial in found["trials"])
+    click.echo(f"{len(found['trials'])} trials, {failed} failed; objective {best['loss']:.4g}")
+    for name, value in best["values"].items():
+        click.echo(f"  {name} = {value:.4g}")
+    click.echo(f"Plan:   {plan}")
     click.echo(f"Report: {report}")
 
 

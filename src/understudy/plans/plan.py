@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import PlanError
 from understudy.evidence import METRICS
 from understudy.plans import checks, toml
+from understudy.plans.tuning import Tuning
 from understudy.plans.words import COMMENTS, ORDERS
 from understudy.synth import MODELS
 from understudy.tables.schema import Column, Kind, Schema
@@ -164,6 +165,7 @@ class Plan:
     min_rows: int = 50
     calibrate: bool = True
     notes: tuple[str, ...] = ()
+    tune: Tuning | None = None
 
     def __post_init__(self) -> None:
         for name in ("missing", "notes"):
@@ -221,6 +223,9 @@ class Plan:
         values["split"] = _section(Split, "split", document)
         values["distance"] = _section(Distance, "distance", document)
         values["gates"] = _section(Gates, "gates", document)
+        if "tune" in document:
+            checks.is_table("tune", document["tune"])
+            values["tune"] = _section(Tuning, "tune", document)
         values["margins"] = dict(_flat(document.get("margins", {})))
         visits = checks.tables("visits", document.get("visits", []))
         values["visits"] = [VisitPlan.from_dict(f"visits[{i}]", v) for i, v in enumerate(visits)]
@@ -260,6 +265,7 @@ class Plan:
             "distance": vars(self.distance),
             "margins": self.margins,
             "gates": vars(self.gates),
+            "tune": None if self.tune is None else self.tune.to_dict(),
         }
 
     def to_toml(self) -> str:

@@ -7,7 +7,7 @@ tables that were made elsewhere.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ from understudy.study.ledger import ledger, unlisted
 from understudy.study.maker import Maker, protect, protections
 from understudy.study.profile import profile
 from understudy.study.sweep import sweeps
+from understudy.study.tune import Tuned
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential, Visit
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
@@ -42,6 +43,7 @@ from understudy.tables.schema import Kind, Role
 from understudy.tables.table import Table
 
 _LEAST_HOLDOUT = 8
+Tuner = Callable[..., Tuned]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,7 @@ class Study:
         summaries: curves and histograms for the report.
         fitted: the fitted synthesizer (None for tables made elsewhere).
         records: per-record distances of train, for the owner only.
+        tuned: how the plan's strengths were found, if they were.
     """
 
     plan: Plan
@@ -65,6 +68,7 @@ class Study:
     summaries: Mapping[str, Any]
     fitted: FittedSequence | None
     records: pa.Table | None = None
+    tuned: Tuned | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +98,14 @@ def run(
     *,
     seed: int,
     holdout: Table | None = None,
+    tuner: Tuner | None = None,
     map_: Map = map,
     progress: Progress = silent,
 ) -> Study:
-    """Synthesise a table by a plan and judge the release on the holdout."""
+    """Synthesise a table by a plan and judge the release on the holdout.
+
+    A ``tuner`` first finds the plan's free settings on train alone.
+    """
     measures = measures_of(plan)
     ready = make_ready(table, plan)
     _fit_columns(measures, ready)
@@ -110,6 +118,10 @@ def run(
     rows = _rows(plan, ready, train, kept)
     steps = protections(plan, kept=kept)
     _suit_values(measures, steps, block)
+    tuned = None
+    if tuner is not None:
+        tuned = tuner(plan, block, seed=seed, map_=map_, progress=progress)
+        plan = tuned.plan
     leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
@@ -154,7 +166,9 @@ def run(
     )
     progress("records")
     records = ledger(evidence, rows_of_train, map_=map_)
-    return Study(plan, seed, tables, found, summaries, fitted, records)
+    if tuned is not None:
+        summaries["tuning"] = tuned.summary()
+    return Study(plan, seed, tables, found, summaries, fitted, records, tuned)
 
 
 def _approximations(visits: Sequence[Visit], rows: int, searches: bool) -> list[dict[str, Any]]:
@@ -208,6 +222,16 @@ def assess(
     sizes = _sizes(train, control, fresh, tuple(synthetic))
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
     return Study(plan, seed, tuple(synthetic), found, summaries, None)
+
+
+def learnt_from(
+    table: Table, plan: Plan, *, seed: int, holdout: Table | None = None
+) -> Block:
+    """The rows of train, encoded, as `run` with the same seed would have them."""
+    _fit_columns(measures_of(plan), ready := make_ready(table, plan))
+    rows, _ = split(ready, plan, seed, holdout)
+    train = ready.table.take(rows)
+    return fit_encoding(train).encode(train)
 
 
 def make_ready(table: Table, plan: Plan) -> Ready:

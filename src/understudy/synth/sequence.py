@@ -60,12 +60,13 @@ class Sequential:
         """
         # Dear visits first, so that two workers end together; results come back in plan order.
         order = sorted(range(len(self.visits)), key=lambda i: -len(self.visits[i].given))
-        one = partial(_fit_visit, train, seed)
+        one = partial(fit_visit, train, seed)
         fitted = dict(zip(order, map_(one, [self.visits[i] for i in order]), strict=True))
         return FittedSequence(self, tuple(fitted[i] for i in range(len(order))), train.encoding)
 
 
-def _fit_visit(train: Block, seed: int, visit: Visit) -> Fitted:
+def fit_visit(train: Block, seed: int, visit: Visit) -> Fitted:
+    """Fit one visit: what it gives depends on nothing but train, the seed and the visit."""
     # At module level, so that a pool of processes can be handed it.
     rng = stream(seed, "fit", visit.key)
     if visit.strata is not None:
