@@ -30,7 +30,7 @@ class Sample(Item):
         ]
         return self.result(
             bench,
-            [Claim.above("The mean is above −9", Cell.mean(values), -9.0)],
+            [Claim.between("The mean is above −9", {"all": Cell.mean(values)}, -9.0)],
             [Grid("Means", ("What", "Mean"), (("all", (Cell.mean(values, 0.5),)),))],
             [Picture("Lines", "x", "y", tuple(lines), kind) for kind in KINDS],
             ["A note."],
@@ -57,10 +57,24 @@ def test_standard_error_of_a_mean():
         (0.5, 0.4, "undecided"),
         (-1.0, 0.4, "fails"),
         (1.0, np.nan, "not-measured"),
+        (9.0, 0.4, "fails"),
     ],
-)  # fmt: skip
-def test_a_direction_is_claimed_by_its_interval(ours, error, verdict):
-    assert Claim.above("more", Cell(ours, error)).verdict == verdict
+)
+def test_a_range_is_claimed_by_an_interval(ours, error, verdict):
+    assert Claim.between("in between", {"one": Cell(ours, error)}, 0.0, 5.0).verdict == verdict
+
+
+def test_the_worst_part_decides():
+    parts = {"good": Cell(1.0, 0.1), "bad": Cell(-1.0, 0.1)}
+    claim = Claim.between("all above 0", parts, 0.0)
+    assert claim.verdict == "fails" and "good 1" in claim.evidence and "bad -1" in claim.evidence
+
+
+def test_intervals_of_few_repetitions_are_those_of_student():
+    values = np.array([1.0, 4.0, 4.0, 7.0])
+    assert Cell.mean(values).interval == pytest.approx(
+        t.interval(0.95, 3, values.mean(), values.std(ddof=1) / 2)
+    )
 
 
 def test_few_repetitions_allow_more_standard_errors():

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
-from understudy.results import Verdict
+from understudy.results import Verdict, worst
 
 SCHEMA = 1
-_SURE = 1.96  # standard errors on each side of an interval of 95%
 
 
 @dataclass(frozen=True)
@@ -25,11 +24,13 @@ class Cell:
         ours: what was computed here.
         error: its standard error over repetitions; None where it has none (a count, a theory).
         theirs: what the paper printed; None where it printed nothing.
+        count: of how many repetitions it is the mean; None: of very many.
     """
 
     ours: float
     error: float | None = None
     theirs: float | None = None
+    count: int | None = None
 
     @classmethod
     def mean(cls, values: ArrayLike, theirs: float | None = None) -> Cell:
@@ -37,11 +38,24 @@ class Cell:
 
         Example:
             >>> Cell.mean([1.0, 3.0])
-            Cell(ours=2.0, error=1.0, theirs=None)
+            Cell(ours=2.0, error=1.0, theirs=None, count=2)
         """
         array = np.asarray(values, dtype=np.float64)
         error = array.std(ddof=1) / math.sqrt(len(array)) if len(array) > 1 else math.nan
-        return cls(float(array.mean()), float(error), theirs)
+        return cls(float(array.mean()), float(error), theirs, len(array))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the mean lies with 95% confidence, by Student's t.
+
+        Example:
+            >>> low, high = Cell(2.0, 1.0, count=2).interval
+            >>> round(low, 2), round(high, 2)
+            (-10.71, 14.71)
+        """
+        freedom = math.inf if self.count is None else max(self.count - 1, 1)
+        half = float(stdtrit(freedom, 0.975)) * (self.error or 0.0)
+        return self.ours - half, self.ours + half
 
     def outside(self, low: float, high: float) -> float:
         """How many standard errors ours lies outside of a range; 0 inside it.
@@ -94,20 +108,21 @@ class Claim:
         return cls(text, Verdict.HOLDS if good else Verdict.FAILS, evidence)
 
     @classmethod
-    def above(cls, text: str, difference: Cell, limit: float = 0.0) -> Claim:
-        """A claim that a number exceeds a limit: by its interval of 95%.
+    def between(
+        cls,
+        text: str,
+        parts: Mapping[str, Cell],
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> Claim:
+        """A claim that numbers lie in a range: by the interval of each; the worst one counts.
 
         Example:
-            >>> Claim.above("more", Cell(0.3, 0.1)).verdict.value
+            >>> Claim.between("near 1", {"a": Cell(1.02, 0.01)}, 0.9, 1.1).verdict.value
             'holds'
         """
-        half = _SURE * (difference.error or 0.0)
-        low, high = difference.ours - half, difference.ours + half
-        side = Verdict.HOLDS if low > limit else Verdict.FAILS if high < limit else None
-        verdict = side or Verdict.UNDECIDED
-        if not math.isfinite(half):
-            verdict = Verdict.NOT_MEASURED
-        return cls(text, verdict, f"{difference.ours:.4g}, 95% interval {low:.4g} to {high:.4g}")
+        verdict = worst([_place(cell, low, high) for cell in parts.values()])
+        return cls(text, verdict, "; ".join(_told(name, cell) for name, cell in parts.items()))
 
     def to_json(self) -> dict[str, Any]:
         """The claim as JSON."""
@@ -211,6 +226,21 @@ class Result:
             "pictures": [picture.to_json() for picture in self.pictures],
             "notes": list(self.notes),
         }
+
+
+def _place(cell: Cell, low: float, high: float) -> Verdict:
+    """Whether an interval lies within a range, outside of it, or across its end."""
+    bottom, top = cell.interval
+    if not (math.isfinite(bottom) and math.isfinite(top)):
+        return Verdict.NOT_MEASURED
+    if bottom > low and top < high:
+        return Verdict.HOLDS
+    return Verdict.FAILS if top < low or bottom > high else Verdict.UNDECIDED
+
+
+def _told(name: str, cell: Cell) -> str:
+    low, high = cell.interval
+    return f"{name} {cell.ours:.4g} ({low:.4g} to {high:.4g})"
 
 
 def errors(count: int, repetitions: int) -> float:

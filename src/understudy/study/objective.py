@@ -99,9 +99,7 @@ def tried(
     return found
 
 
-def judge_of(
-    plan: Plan, evidence: Evidence, where: str, name: str, seed: int, map_: Map
-) -> Judge:
+def judge_of(plan: Plan, evidence: Evidence, where: str, name: str, seed: int, map_: Map) -> Judge:
     """The measure that makes a number, with the plan's settings, prepared."""
     for group, kind in MEASURES.items():
         if name in kind.names:

@@ -278,9 +278,7 @@ class _Hunt:
         good = [self.aim.modelled(o.number, o.reference) for o in made if not o.failed]
         # What failed counts as the worst that was seen, so that it is not proposed for ever.
         bad = self.aim.worst(np.array(good))
-        numbers = [
-            bad if o.failed else self.aim.modelled(o.number, o.reference) for o in made
-        ]
+        numbers = [bad if o.failed else self.aim.modelled(o.number, o.reference) for o in made]
         limited, most = None, np.inf
         if self.tuning.ceiling is not None:
             worst = max(o.limited for o in made if not o.failed)
