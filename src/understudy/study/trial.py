@@ -20,14 +20,14 @@ from understudy.plans.plan import Plan
 from understudy.plans.tuning import RATIO, Tuning
 from understudy.seeds import child, stream
 from understudy.study.maker import Maker, protect, protections
-from understudy.study.objective import Found, judge_of, measured, ratios
+from understudy.study.objective import Found, is_share, judge_of, measured, ratios
 from understudy.synth.base import Fitted
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.rules import Rule
 from understudy.synth.sequence import FittedSequence, Sequential, Visit, fit_visit
 from understudy.tables.encode import Block
 
-_QUERIES = 2_000  # synthetic rows that ask which half is nearer
+_QUERIES = 10_000  # synthetic rows that ask which half is nearer
 _KEPT = 1_000  # fits that are remembered
 
 Floats = NDArray[np.float64]
@@ -163,17 +163,21 @@ class Bench:
             main = ratios(real, self.drawn, tuning, drawn, seed=self.seed, map_=map_)
         else:
             main = self._measured(drawn, "tune", tuning.objective, tuning.target, map_)
-        limits = self._limits(drawn, map_)
         shares = dict(zip(drawn, map_(self._share, drawn.values()), strict=True))
+        limits = self._limits(drawn, shares, map_)
         return {
             place: _outcome(values, reference, shares[place], limits.get(place))
             for place, (values, reference) in main.items()
         }
 
-    def _limits(self, drawn: Mapping[int, list[Block]], map_: Map) -> dict[int, float]:
+    def _limits(
+        self, drawn: Mapping[int, list[Block]], shares: Mapping[int, float], map_: Map
+    ) -> dict[int, float]:
         ceiling = self.tuning.ceiling
         if ceiling is None:
             return {}
+        if is_share(ceiling):
+            return dict(shares)
         name, target = ceiling["measure"], ceiling.get("target")
         found = self._measured(drawn, "tune.ceiling", name, target, map_)
         return {place: _mean(values)[0] for place, (values, _) in found.items()}
