@@ -3,4 +3,14 @@
 from understudy.study.judge import MEASURES, Gating, Progress, silent
 from understudy.study.walk import Study, Tuner, assess, learnt_from, run
 
-__all__ = ["MEASURES", "Gating", "Progress", "Study", "Tuner", "assess", "learnt_from", "run", "silent"]
+__all__ = [
+    "MEASURES",
+    "Gating",
+    "Progress",
+    "Study",
+    "Tuner",
+    "assess",
+    "learnt_from",
+    "run",
+    "silent",
+]

@@ -157,9 +157,7 @@ def starting(visits: Sequence[Visit], free: Sequence[Parameter]) -> tuple[float,
     return tuple(p.value(p.place(float(v or p.low))) for p, v in zip(free, said, strict=True))
 
 
-def written(
-    plan: Plan, train: Block, free: Sequence[Parameter], values: Sequence[float]
-) -> Plan:
+def written(plan: Plan, train: Block, free: Sequence[Parameter], values: Sequence[float]) -> Plan:
     """The plan with every column in a visit of its own, and the parameters at these values.
 
     Leaf sizes that are automatic and not free stay automatic.

@@ -102,9 +102,22 @@ class Tuned:
             "free": [{"path": p.path, "low": p.low, "high": p.high} for p in self.free],
             "ceiling": None if self.plan.tune is None else self.plan.tune.ceiling,
             "trials": [self._told(trial) for trial in self.trials],
+            "running": self._running(),
             "chosen": self._told(self.chosen),
             "again": [_plain(vars(outcome)) for outcome in self.again],
         }
+
+    def _running(self) -> list[dict[str, Any]]:
+        """The smallest loss so far of each search: Figure 3 of Bale & Quick."""
+        tuning, best, found = self.plan.tune or Tuning(), dict[int, float](), []
+        for trial in self.trials:
+            loss = self.loss(trial)
+            if _keeps(tuning, trial.outcome) and loss < best.get(trial.search, np.inf):
+                best[trial.search] = loss
+            if trial.search in best:
+                place = {"search": trial.search, "trial": trial.number}
+                found.append({**place, "best": best[trial.search]})
+        return found
 
     def _told(self, trial: Trial) -> dict[str, Any]:
         values = {p.path: v for p, v in zip(self.free, trial.values, strict=True)}
@@ -145,7 +158,7 @@ def tune(
     tuning = plan.tune or Tuning()
     bench = Bench.of(plan, tuning, train, seed=seed)
     visits, free = _opened(plan, tuning, bench, seed, map_, progress)
-    aim = aim_of(plan, tuning, bench.evidence, seed=seed, map_=map_)
+    aim = aim_of(plan, tuning, bench.evidence(bench.sides[0]), seed=seed, map_=map_)
     done = {(trial.search, trial.number): trial for trial in known}
     hunt = _Hunt(tuning, aim, bench, visits, free, seed, map_, progress, log, done)
     exact = hunt.run()
@@ -279,9 +292,7 @@ class _Hunt:
         good = [self.aim.modelled(o.number, o.reference) for o in made if not o.failed]
         # What failed counts as the worst that was seen, so that it is not proposed for ever.
         bad = self.aim.worst(np.array(good))
-        numbers = [
-            bad if o.failed else self.aim.modelled(o.number, o.reference) for o in made
-        ]
+        numbers = [bad if o.failed else self.aim.modelled(o.number, o.reference) for o in made]
         limited, most = None, np.inf
         if self.tuning.ceiling is not None:
             worst = max(o.limited for o in made if not o.failed)

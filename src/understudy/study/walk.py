@@ -210,9 +210,7 @@ def assess(
     return Study(plan, seed, tuple(synthetic), found, summaries, None)
 
 
-def learnt_from(
-    table: Table, plan: Plan, *, seed: int, holdout: Table | None = None
-) -> Block:
+def learnt_from(table: Table, plan: Plan, *, seed: int, holdout: Table | None = None) -> Block:
     """The rows of train, encoded, as `run` with the same seed would have them."""
     _fit_columns(measures_of(plan), ready := make_ready(table, plan))
     rows, _ = split(ready, plan, seed, holdout)
