@@ -234,9 +234,12 @@ class _Logged:
 
 
 def _budget(plan: Plan, trials: int | None, minutes: float | None) -> Plan:
-    changes = {"trials": trials, "minutes": minutes}
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(plan, tune=replace(plan.tune or Tuning(), **given))
+    tuning = plan.tune or Tuning()
+    if trials is not None:
+        tuning = replace(tuning, trials=trials)
+    if minutes is not None:
+        tuning = replace(tuning, minutes=minutes)
+    return replace(plan, tune=tuning)
 
 
 def assess(

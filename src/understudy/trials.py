@@ -20,8 +20,8 @@ from understudy import __version__
 from understudy.errors import InputError
 from understudy.plans.plan import Plan
 from understudy.study.free import Parameter
-from understudy.study.tune import Trial, Tuned
 from understudy.study.trial import Outcome
+from understudy.study.tune import Trial, Tuned
 from understudy.tables.encode import Block
 
 _OUTCOME = tuple(item.name for item in fields(Outcome))
@@ -135,8 +135,8 @@ def parsed(text: str) -> tuple[Trial, ...]:
 def _trial(line: Sequence[str]) -> Trial:
     end = len(line) - len(_OUTCOME)
     values = tuple(_number(cell) for cell in line[len(_PLACE) : end])
-    *numbers, why = line[end:]
-    outcome = Outcome(*map(float, numbers), why)
+    number, error, reference, share, limited = map(float, line[end:-1])
+    outcome = Outcome(number, error, reference, share, limited, why=line[-1])
     return Trial(int(line[0]), int(line[1]), values, outcome)
 
 

@@ -1,9 +1,9 @@
 """Where to try next: expected improvement on a Gaussian process, over the unit cube.
 
 The process and the search for the acquisition's maximum are those of `bayesian-optimization`. The
-acquisition is ours, since what is modelled is the *signed* number m and what is wanted is that it be
-near a goal g: the improvement of (m − g)² has an expectation in closed form, while a process fitted
-to the square itself would have to learn a cusp.
+acquisition is ours, since what is modelled is the *signed* number m and what is wanted is that it
+be near a goal g: the improvement of (m − g)² has an expectation in closed form, while a process
+fitted to the square itself would have to learn a cusp.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _optimiser(
     return model
 
 
-def _nothing(**_: float) -> float:
+def _nothing(*_: Any, **__: Any) -> Any:
     """Stands where the library wants a function: values are registered, never computed here."""
     return 0.0
 

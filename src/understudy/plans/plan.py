@@ -89,6 +89,8 @@ class VisitPlan:
         for name in ("model", "columns"):
             if name not in table:
                 raise PlanError(f"{where}.{name}", None, "given: each visit names its own")
+        if not table["columns"]:
+            raise PlanError(f"{where}.columns", table["columns"], "at least one column")
         given = table.get("given")
         if table.get("strata") is not None:
             checks.is_text(f"{where}.strata", table["strata"])
@@ -365,6 +367,4 @@ def _check_columns(columns: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _check_visit(where: str, visit: VisitPlan) -> None:
-    if not visit.columns:
-        raise PlanError(f"{where}.columns", [], "at least one column")
     check_model(where, visit.model, visit.settings, _VISIT)

@@ -42,6 +42,8 @@ class Tuning:
         patience: a search stops after so many batches without improvement (0: never).
         minutes: stop proposing after so long; such a search cannot be repeated exactly.
         rows: most rows that a trial learns from.
+        swap: both halves are learnt from in turn, by every other replicate: how near honest rows
+            come to one of two halves is a matter of chance, which this takes out.
         fresh: seeds on which the winner is measured again.
     """
 
@@ -61,6 +63,7 @@ class Tuning:
     patience: int = 0
     minutes: float | None = None
     rows: int = 5_000
+    swap: bool = True
     fresh: int = 5
 
     def __post_init__(self) -> None:
@@ -78,8 +81,10 @@ class Tuning:
             checks.is_whole(f"tune.{name}", getattr(self, name), least)
         if self.minutes is not None and not _positive(self.minutes):
             raise PlanError("tune.minutes", self.minutes, "minutes above 0")
-        if self.discriminator == "cart" and self.objective == RATIO and self.replicates < 2:
-            expected = "at least 2: the tree's null is made of pairs of replicates"
+        checks.is_flag("tune.swap", self.swap)
+        least = (2 if self.objective == RATIO and self.discriminator == "cart" else 1) << self.swap
+        if self.replicates < least:
+            expected = f"at least {least}: halves are swapped, or a tree's null is made of pairs"
             raise PlanError("tune.replicates", self.replicates, expected)
 
     def to_dict(self) -> dict[str, Any]:

@@ -88,6 +88,7 @@ _BANNERS = {
     "forced": ("!", "Forced", "Released by its owner although the checks below say no."),
     "assessment": ("✓", "Assessment", "No gate fails."),
     "assessment-fails": ("✕", "Assessment", "At least one gate blocks: do not release."),
+    "tuned": ("✓", "Tuned", "Strengths were found; nothing was released and nothing judged."),
     "ungated": ("!", "Not judged", "No measure was declared a gate, so nothing was decided."),
 }
 
@@ -97,6 +98,8 @@ def _state(
 ) -> str:
     if outcome.get("state") in _BANNERS:
         return str(outcome["state"])
+    if provenance.get("job") == "tune":
+        return "tuned"
     if not gated:
         return "ungated"
     if _assessed(provenance):

@@ -70,6 +70,9 @@ def _specs(view: View) -> dict[str, Markup]:
         shown = view.propensities
         found |= {f"propensity-{one.key}": charts.histogram(one) for one in shown.views}
         found["propensity-used"] = charts.used(shown)
+    if view.tuning is not None:
+        found["tuning-running"] = charts.running(view.tuning)
+        found["tuning-map"] = charts.trials(view.tuning)
     return {name: embedded(spec) for name, spec in found.items()}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from understudy.errors import PlanError
 from understudy.plans.plan import AUTO, Plan, VisitPlan
 from understudy.plans.tuning import Tuning
+from understudy.synth.cart import Cart
 from understudy.synth.sequence import Visit
 from understudy.tables.encode import Block, Encoding
 
@@ -167,17 +168,22 @@ def written(plan: Plan, train: Block, free: Sequence[Parameter], values: Sequenc
     for visit in visits:
         entries.append(_entry(visit, tuple(known)))
         known += visit.columns
-    # The order is that of the visits; a list of columns would be read as another one.
-    return replace(plan, visits=tuple(entries), order="table")
+    # The order is that of the visits; a list of columns would be read as another one. No column is
+    # left to [synthesis], so nothing there is to be searched for.
+    rest = dict(plan.settings)
+    if rest.get("min_leaf") == AUTO:
+        rest["min_leaf"] = Cart().min_leaf
+    return replace(plan, visits=tuple(entries), order="table", settings=rest)
 
 
 def _entry(visit: Visit, before: tuple[str, ...]) -> VisitPlan:
-    plain = type(visit.model)()
+    plain: Any = type(visit.model)()
     settings = {}
     for item in fields(visit.model):
         value = getattr(visit.model, item.name)
         if value == _UNKNOWN_LEAF:
-            settings[item.name] = AUTO
+            # A tree that predicts from nothing is one leaf, whatever its smallest size.
+            settings[item.name] = AUTO if visit.given else plain.min_leaf
         elif value != getattr(plain, item.name) or item.name == "min_leaf":
             settings[item.name] = value
     blind = visit.model.name in ("keep", "marginal")
@@ -190,6 +196,8 @@ def open_leaves(plan: Plan, encoding: Encoding, free: Sequence[Parameter]) -> bo
     given = {place for p in free if p.setting == "min_leaf" for place in p.visits}
     visits = plan.visits_for(encoding, leaf=_UNKNOWN_LEAF)
     return any(
-        getattr(visit.model, "min_leaf", None) == _UNKNOWN_LEAF and place not in given
+        getattr(visit.model, "min_leaf", None) == _UNKNOWN_LEAF
+        and visit.given
+        and place not in given
         for place, visit in enumerate(visits)
     )

@@ -25,8 +25,10 @@ _LEAST_RATIO = 1e-3  # a copy's ratio is 0, which has no logarithm
 _GOALS = {Better.LOWER: "minimise", Better.HIGHER: "maximise", Better.REFERENCE: "reference"}
 
 Floats = NDArray[np.float64]
-Drawn = Mapping[int, list[Block]]
-Found = dict[int, tuple[Floats, float]]
+Place = tuple[int, int]
+"""A trial, and the half it learnt from."""
+Drawn = Mapping[Place, list[Block]]
+Found = dict[Place, tuple[Floats, float]]
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,19 @@ class Aim:
 
 
 def aim_of(plan: Plan, tuning: Tuning, evidence: Evidence, *, seed: int, map_: Map) -> Aim:
-    """The aim of a plan; asks the measure once, on honest rows, so that a wrong name is said now."""
-    if tuning.ceiling is not None:
+    """The aim of a plan; asks measures once, on honest rows, so that a wrong name is said now."""
+    if tuning.ceiling is not None and not is_share(tuning.ceiling):
         ceiling = tuning.ceiling
         tried(plan, evidence, "tune.ceiling", ceiling["measure"], ceiling.get("target"), seed, map_)
     if tuning.objective == RATIO:
         return Aim(RATIO, "ratio")
     found = tried(plan, evidence, "tune", tuning.objective, tuning.target, seed, map_)
     return Aim(tuning.objective, _GOALS[found.better] if tuning.goal == AUTO else tuning.goal)
+
+
+def is_share(ceiling: Mapping[str, Any]) -> bool:
+    """Whether the ceiling is on the share nearer to train, which every trial has anyway."""
+    return ceiling["measure"] == "dcr.share" and ceiling.get("target") is None
 
 
 def tried(
@@ -112,37 +119,45 @@ def judge_of(plan: Plan, evidence: Evidence, where: str, name: str, seed: int, m
 
 
 def measured(
-    judge: Judge, drawn: Drawn, name: str, target: str | None, *, seed: int, map_: Map
+    judges: Sequence[Judge], drawn: Drawn, name: str, target: str | None, *, seed: int, map_: Map
 ) -> Found:
-    """A measure's number for every replicate, and its mean reference."""
+    """A measure's number for every replicate, and its mean reference; a judge for each half."""
     jobs = [(place, block) for place, blocks in drawn.items() for block in blocks]
 
-    def one(job: tuple[int, Block]) -> Estimate | None:
+    def one(job: tuple[Place, Block]) -> Estimate | None:
+        (_, side), block = job
         rng = stream(seed, "measured", name)
-        return picked(judge.estimates(job[1], rng=rng), name, target)
+        return picked(judges[side].estimates(block, rng=rng), name, target)
 
-    found: dict[int, list[Estimate | None]] = {place: [] for place in drawn}
+    found: dict[Place, list[Estimate | None]] = {place: [] for place in drawn}
     for (place, _), estimate in zip(jobs, map_(one, jobs), strict=True):
         found[place].append(estimate)
     return {place: _numbers_of(estimates) for place, estimates in found.items()}
 
 
 def ratios(
-    real: Block, columns: tuple[str, ...], tuning: Tuning, drawn: Drawn, *, seed: int, map_: Map
+    real: Sequence[Block],
+    columns: tuple[str, ...],
+    tuning: Tuning,
+    drawn: Drawn,
+    *,
+    seed: int,
+    map_: Map,
 ) -> Found:
-    """pMSE of every replicate over its expectation for two draws of one process (eq. 24).
+    """PMSE of every replicate over its expectation for two draws of one process (eq. 24).
 
     With a tree the expectation is the mean over pairs of replicates of equal size; with a logit it
-    is (k − 1)·c·(1 − c)/N, which is E/(1 − c) of eq. 2.
+    is (k − 1)·c·(1 − c)/N, which is E/(1 − c) of eq. 2. ``real`` has the rows to compare with, for
+    each half that was learnt from.
     """
-    jobs = [(place, real, block) for place, blocks in drawn.items() for block in blocks]
+    jobs = [(place, real[place[1]], block) for place, blocks in drawn.items() for block in blocks]
     if tuning.discriminator == "logit":
         grouped = _grouped(jobs, map_(partial(_logit, columns), jobs))
         return {place: (values, 1.0) for place, values in grouped.items()}
     pairs = [
         (place, blocks[i], blocks[j])
         for place, blocks in drawn.items()
-        for i, j in chosen_pairs(len(blocks), tuning.pairs)
+        for i, j in chosen_pairs(len(blocks), max(tuning.pairs // len(real), 1))
     ]
     scores = list(map_(partial(_tree, columns, seed), [*jobs, *pairs]))
     above, below = _grouped(jobs, scores[: len(jobs)]), _grouped(pairs, scores[len(jobs) :])
@@ -169,21 +184,21 @@ def picked(estimates: Sequence[Estimate], name: str, target: str | None) -> Esti
     return next(fits, None)
 
 
-def _tree(drawn: tuple[str, ...], seed: int, job: tuple[int, Block, Block]) -> float:
+def _tree(drawn: tuple[str, ...], seed: int, job: tuple[Place, Block, Block]) -> float:
     _, real, block = job
     levels = widths(real.encoding, drawn)
     both = (*features(real, drawn), *features(block, drawn))
     return propensity.cart_pmse(*both, levels, rng=stream(seed, "tree"))
 
 
-def _logit(drawn: tuple[str, ...], job: tuple[int, Block, Block]) -> float:
+def _logit(drawn: tuple[str, ...], job: tuple[Place, Block, Block]) -> float:
     _, real, block = job
     both = (*features(real, drawn), *features(block, drawn))
     return propensity.logit(*both, widths(real.encoding, drawn)).ratio
 
 
-def _grouped(jobs: Sequence[tuple[Any, ...]], values: Any) -> dict[int, Floats]:
-    found: dict[int, list[float]] = {}
+def _grouped(jobs: Sequence[tuple[Any, ...]], values: Any) -> dict[Place, Floats]:
+    found: dict[Place, list[float]] = {}
     for (place, *_), value in zip(jobs, values, strict=True):
         found.setdefault(place, []).append(value)
     return {place: np.array(numbers) for place, numbers in found.items()}

@@ -7,7 +7,7 @@ is not here and cannot be looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -20,18 +20,19 @@ from understudy.plans.plan import Plan
 from understudy.plans.tuning import RATIO, Tuning
 from understudy.seeds import child, stream
 from understudy.study.maker import Maker, protect, protections
-from understudy.study.objective import Found, judge_of, measured, ratios
+from understudy.study.objective import Drawn, Found, Place, is_share, judge_of, measured, ratios
 from understudy.synth.base import Fitted
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.rules import Rule
 from understudy.synth.sequence import FittedSequence, Sequential, Visit, fit_visit
 from understudy.tables.encode import Block
 
-_QUERIES = 2_000  # synthetic rows that ask which half is nearer
+_QUERIES = 10_000  # synthetic rows that ask which half is nearer
 _KEPT = 1_000  # fits that are remembered
 
 Floats = NDArray[np.float64]
 Visits = tuple[Visit, ...]
+Job = tuple[int, Visit]
 
 
 @dataclass(frozen=True)
@@ -61,33 +62,48 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
+class Side:
+    """One half of train to learn from, the other as honest rows.
+
+    Attributes:
+        inner: rows that trials learn from.
+        other: as many others.
+        near: the inner rows under the one distance.
+        away: the others.
+    """
+
+    inner: Block
+    other: Block
+    near: Points
+    away: Points
+
+    @property
+    def swapped(self) -> Side:
+        """The halves the other way round."""
+        return Side(self.other, self.inner, self.away, self.near)
+
+
+@dataclass(frozen=True, eq=False)
 class Bench:
     """Where trials are made.
 
     Attributes:
         plan: the plan.
         tuning: its section.
-        inner: rows that trials learn from.
-        other: as many others.
+        sides: halves of train; replicates take turns.
         drawn: columns that are compared.
-        steps: the plan's protections.
-        rules: its rules.
-        near: the inner half under the one distance.
-        away: the other half.
+        rules: the plan's rules.
         seed: seed of fits and draws, the same for all trials.
-        known: fits by visit: equal settings are fitted once.
+        known: fits by side and visit: equal settings are fitted once.
     """
 
     plan: Plan
     tuning: Tuning
-    inner: Block
-    other: Block
+    sides: tuple[Side, ...]
     drawn: tuple[str, ...]
     rules: tuple[Rule, ...]
-    near: Points
-    away: Points
     seed: int
-    known: dict[Visit, Fitted | PlanError] = field(default_factory=dict)
+    known: dict[Job, Fitted | PlanError] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, tuning: Tuning, train: Block, *, seed: int) -> Bench:
@@ -100,109 +116,135 @@ class Bench:
         if not drawn:
             raise PlanError("tune", "every column kept", "a plan that draws some column")
         metric = plan.distance.metric
-        return cls(
-            plan,
-            tuning,
-            inner,
-            other,
-            drawn,
-            parse_rules(plan.rules, train.encoding, train, "rules"),
-            points(inner, drawn, metric),
-            points(other, drawn, metric),
-            child(seed, "tune", "trials"),
-        )
+        side = Side(inner, other, points(inner, drawn, metric), points(other, drawn, metric))
+        sides = (side, side.swapped) if tuning.swap else (side,)
+        rules = parse_rules(plan.rules, train.encoding, train, "rules")
+        return cls(plan, tuning, sides, drawn, rules, child(seed, "tune", "trials"))
+
+    @property
+    def inner(self) -> Block:
+        """The rows that are learnt from first."""
+        return self.sides[0].inner
 
     def on(self, seed: int) -> Bench:
         """The same halves with other fits and draws."""
-        parts = {name: value for name, value in vars(self).items() if name not in ("seed", "known")}
-        return Bench(**parts, seed=seed)
+        return replace(self, seed=seed, known={})
 
     def outcomes(self, trials: Sequence[Visits], *, map_: Map = map) -> list[Outcome]:
         """Make several trials; the work is shared out by visit and by replicate."""
-        self._fit({visit for visits in trials for visit in visits}, map_)
+        wanted = {visit for visits in trials for visit in visits}
+        self._fit([(side, visit) for visit in wanted for side in range(len(self.sides))], map_)
         good = [place for place, visits in enumerate(trials) if self._trouble(visits) is None]
-        numbers = range(1, self.tuning.replicates + 1)
-        jobs = [(place, number) for place in good for number in numbers]
+        jobs = [(p, number) for p in good for number in range(self.tuning.replicates)]
         blocks = list(map_(partial(self._draw, trials), jobs))
-        drawn = {place: [b for (p, _), b in zip(jobs, blocks, strict=True) if p == place]
-                 for place in good}  # fmt: skip
-        made = self._numbers(drawn, map_)
+        made: dict[int, Outcome] = {}
+        if good:
+            drawn: dict[Place, list[Block]] = {}
+            for (place, number), block in zip(jobs, blocks, strict=True):
+                drawn.setdefault((place, number % len(self.sides)), []).append(block)
+            made = self._numbers(drawn, map_)
         return [
             made[place] if place in made else Outcome(why=str(self._trouble(visits)))
             for place, visits in enumerate(trials)
         ]
 
-    def _fit(self, visits: set[Visit], map_: Map) -> None:
-        new = [visit for visit in visits if visit not in self.known]
-        # Dear ones first, so that two workers end together; a set has no order of its own.
-        new.sort(key=lambda visit: (-_cost(visit), repr(visit)))
+    def _fit(self, jobs: Sequence[Job], map_: Map) -> None:
         if len(self.known) > _KEPT:
             self.known.clear()
-            new = sorted(visits, key=lambda visit: (-_cost(visit), repr(visit)))
-        fits = map_(partial(_fitted, self.inner, self.seed), new)
-        self.known.update(zip(new, fits, strict=True))
+        # Dear ones first, so that two workers end together; a set has no order of its own.
+        new = sorted(
+            (job for job in jobs if job not in self.known),
+            key=lambda job: (-_cost(job[1]), repr(job)),
+        )
+        self.known.update(zip(new, map_(self._fitted, new), strict=True))
+
+    def _fitted(self, job: Job) -> Fitted | PlanError:
+        side, visit = job
+        try:
+            return fit_visit(self.sides[side].inner, self.seed, visit)
+        except PlanError as error:
+            return error
 
     def _trouble(self, visits: Visits) -> PlanError | None:
-        found = (self.known[visit] for visit in visits)
+        sides = range(len(self.sides))
+        found = (self.known[side, visit] for visit in visits for side in sides)
         return next((fit for fit in found if isinstance(fit, PlanError)), None)
 
     def _draw(self, trials: Sequence[Visits], job: tuple[int, int]) -> Block:
         place, number = job
-        visits = trials[place]
-        fits = tuple(fit for v in visits if isinstance(fit := self.known[v], Fitted))
-        fitted = FittedSequence(Sequential(visits, self.rules), fits, self.inner.encoding)
-        block = fitted.sample(self.inner.rows, seed=self.seed, replicate=number).block
+        visits, which = trials[place], number % len(self.sides)
+        side = self.sides[which]
+        fits = tuple(f for v in visits if isinstance(f := self.known[which, v], Fitted))
+        fitted = FittedSequence(Sequential(visits, self.rules), fits, side.inner.encoding)
+        block = fitted.sample(side.inner.rows, seed=self.seed, replicate=number + 1).block
         steps = protections(self.plan, kept=any(visit.model.fixed for visit in visits))
         seed = child(self.seed, "protect", number)
-        return protect(steps, [block], self.inner, Maker(fitted), seed=seed)[0][0]
+        return protect(steps, [block], side.inner, Maker(fitted), seed=seed)[0][0]
 
-    def _numbers(self, drawn: Mapping[int, list[Block]], map_: Map) -> dict[int, Outcome]:
+    def _numbers(self, drawn: Drawn, map_: Map) -> dict[int, Outcome]:
         tuning = self.tuning
         if tuning.objective == RATIO:
-            real = self.inner if tuning.against == "train" else self.other
-            main = ratios(real, self.drawn, tuning, drawn, seed=self.seed, map_=map_)
+            main = self._ratios(drawn, map_)
         else:
             main = self._measured(drawn, "tune", tuning.objective, tuning.target, map_)
-        limits = self._limits(drawn, map_)
-        shares = dict(zip(drawn, map_(self._share, drawn.values()), strict=True))
+        near = dict(zip(drawn, map_(self._share, drawn.items()), strict=True))
+        shares = {place: float(np.mean([near[key] for key in drawn if key[0] == place]))
+                  for place, _ in drawn}  # fmt: skip
+        limits = self._limits(drawn, shares, map_)
         return {
-            place: _outcome(values, reference, shares[place], limits.get(place))
-            for place, (values, reference) in main.items()
+            place: _outcome(*_joined(main, place), shares[place], limits.get(place))
+            for place in shares
         }
 
-    def _limits(self, drawn: Mapping[int, list[Block]], map_: Map) -> dict[int, float]:
+    def _ratios(self, drawn: Drawn, map_: Map) -> Found:
+        train = self.tuning.against == "train"
+        real = [side.inner if train else side.other for side in self.sides]
+        return ratios(real, self.drawn, self.tuning, drawn, seed=self.seed, map_=map_)
+
+    def _limits(self, drawn: Drawn, shares: Mapping[int, float], map_: Map) -> dict[int, float]:
         ceiling = self.tuning.ceiling
         if ceiling is None:
             return {}
+        if is_share(ceiling):
+            return dict(shares)
         name, target = ceiling["measure"], ceiling.get("target")
         found = self._measured(drawn, "tune.ceiling", name, target, map_)
-        return {place: _mean(values)[0] for place, (values, _) in found.items()}
+        return {place: _mean(_joined(found, place)[0])[0] for place in shares}
 
     def _measured(
-        self, drawn: Mapping[int, list[Block]], where: str, name: str, target: str | None, map_: Map
+        self, drawn: Drawn, where: str, name: str, target: str | None, map_: Map
     ) -> Found:
-        judge = judge_of(self.plan, self.evidence, where, name, self.seed, map_)
-        return measured(judge, drawn, name, target, seed=self.seed, map_=map_)
+        judges = [
+            judge_of(self.plan, self.evidence(side), where, name, self.seed, map_)
+            for side in self.sides
+        ]
+        return measured(judges, drawn, name, target, seed=self.seed, map_=map_)
 
-    @property
-    def evidence(self) -> Evidence:
-        """The inner split as measures see it: the other half is the whole holdout."""
-        half = self.other.rows // 2
-        control, fresh = self.other.take(slice(half)), self.other.take(slice(half, None))
+    def evidence(self, side: Side) -> Evidence:
+        """A side as measures see it: the other half is the whole holdout."""
+        half = side.other.rows // 2
+        control, fresh = side.other.take(slice(half)), side.other.take(slice(half, None))
         margins, distance = self.plan.margins, vars(self.plan.distance)
-        return Evidence(self.inner, control, fresh, (), margins=margins, **distance)
+        return Evidence(side.inner, control, fresh, (), margins=margins, **distance)
 
-    def _share(self, blocks: Sequence[Block]) -> float:
+    def _share(self, item: tuple[Place, list[Block]]) -> float:
         """Share of synthetic rows that are nearer to the half learnt from than to the other."""
-        rows = max(_QUERIES // len(blocks), 1)
-        nearer = []
+        (_, which), blocks = item
+        side, nearer = self.sides[which], []
+        rows = max(_QUERIES // self.tuning.replicates, 1)
         for number, block in enumerate(blocks):
             some = block.thin(rows, stream(self.seed, "share", number))
             ours = points(some, self.drawn, self.plan.distance.metric)
-            to, _ = nearest(self.near, ours, 1)
-            fro, _ = nearest(self.away, ours, 1)
+            to, _ = nearest(side.near, ours, 1)
+            fro, _ = nearest(side.away, ours, 1)
             nearer.append(np.where(to < fro, 1.0, (to == fro) / 2)[:, 0])
-        return float(np.concatenate(nearer).mean()) if nearer else float("nan")
+        return float(np.concatenate(nearer).mean())
+
+
+def _joined(found: Found, place: int) -> tuple[Floats, float]:
+    """A trial's values of both sides, and their mean reference."""
+    mine = [value for key, value in found.items() if key[0] == place]
+    return np.concatenate([v for v, _ in mine]), float(np.mean([r for _, r in mine]))
 
 
 def _outcome(values: Floats, reference: float, share: float, limit: float | None) -> Outcome:
@@ -211,13 +253,6 @@ def _outcome(values: Floats, reference: float, share: float, limit: float | None
     if limit is not None and not np.isfinite(limit):
         why = why or "the number under the ceiling is not finite"
     return Outcome(number, error, reference, share, np.nan if limit is None else limit, why)
-
-
-def _fitted(train: Block, seed: int, visit: Visit) -> Fitted | PlanError:
-    try:
-        return fit_visit(train, seed, visit)
-    except PlanError as error:
-        return error
 
 
 def _cost(visit: Visit) -> float:

@@ -98,12 +98,26 @@ class Tuned:
             "rows": self.rows,
             "of": self.of,
             "exact": self.exact,
+            "kept": _keeps(self.plan.tune or Tuning(), self.chosen.outcome),
             "free": [{"path": p.path, "low": p.low, "high": p.high} for p in self.free],
             "ceiling": None if self.plan.tune is None else self.plan.tune.ceiling,
             "trials": [self._told(trial) for trial in self.trials],
+            "running": self._running(),
             "chosen": self._told(self.chosen),
             "again": [_plain(vars(outcome)) for outcome in self.again],
         }
+
+    def _running(self) -> list[dict[str, Any]]:
+        """The smallest loss so far of each search: Figure 3 of Bale & Quick."""
+        tuning, best, found = self.plan.tune or Tuning(), dict[int, float](), []
+        for trial in self.trials:
+            loss = self.loss(trial)
+            if _keeps(tuning, trial.outcome) and loss < best.get(trial.search, np.inf):
+                best[trial.search] = loss
+            if trial.search in best:
+                place = {"search": trial.search, "trial": trial.number}
+                found.append({**place, "best": best[trial.search]})
+        return found
 
     def _told(self, trial: Trial) -> dict[str, Any]:
         values = {p.path: v for p, v in zip(self.free, trial.values, strict=True)}
@@ -144,7 +158,7 @@ def tune(
     tuning = plan.tune or Tuning()
     bench = Bench.of(plan, tuning, train, seed=seed)
     visits, free = _opened(plan, tuning, bench, seed, map_, progress)
-    aim = aim_of(plan, tuning, bench.evidence, seed=seed, map_=map_)
+    aim = aim_of(plan, tuning, bench.evidence(bench.sides[0]), seed=seed, map_=map_)
     done = {(trial.search, trial.number): trial for trial in known}
     hunt = _Hunt(tuning, aim, bench, visits, free, seed, map_, progress, log, done)
     exact = hunt.run()
@@ -162,17 +176,17 @@ def tune(
 
 
 def choose(aim: Aim, tuning: Tuning, trials: Sequence[Trial]) -> Trial:
-    """The trial with the smallest loss among those that keep the ceiling; the first of equals."""
+    """The trial with the smallest loss among those that keep the ceiling; the first of equals.
+
+    Where none keeps it, the one that comes nearest to it: the gates decide what becomes of it.
+    """
     good = [trial for trial in trials if not trial.outcome.failed]
     if not good:
         why = trials[0].outcome.why if trials else "there was no time for one"
         raise PlanError("tune", f"{len(trials)} trials, all failed", f"one that works ({why})")
     kept = [trial for trial in good if _keeps(tuning, trial.outcome)]
     if not kept:
-        assert tuning.ceiling is not None
-        least = min(trial.outcome.limited for trial in good)
-        expected = f"a ceiling that some trial keeps: the smallest number was {least:.4g}"
-        raise PlanError("tune.ceiling.most", tuning.ceiling["most"], expected)
+        return min(good, key=lambda trial: trial.outcome.limited)
     return min(kept, key=lambda trial: _loss(aim, trial))
 
 
