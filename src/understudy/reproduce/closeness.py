@@ -168,7 +168,8 @@ def _picture(design: str, numbers: Sequence[Numbers]) -> Picture:
 _NEARER = (
     "Not in the paper: the share of rows that are nearer to train than to the holdout, ties ½; of "
     "fresh people it is ½ in the disjoint design. Many people of the outbreak share their place, "
-    "sex and age, so that the holdout's own 5th percentiles may be 0; then only this share can refuse."
+    "sex and age, so that the holdout's own 5th percentiles may be 0; then only this share can "
+    "refuse."
 )
 _DISTANCE = (
     "Distances are Euclidean over longitude, latitude and the codes of sex, age and outcome, all "

@@ -43,6 +43,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 DEATHS = 152 / 9_583  # the attacker's prior: deaths and confirmed cases by 23 March 2020
 PRIORS = {"outcome": {"deceased": DEATHS, "recovered": 1 - DEATHS}}
 BOUND = 10.0  # c
+CEILING = 0.505  # most of the rows that may be nearer to train, where tuning has a ceiling
 DESIGNS = ("overlapping", "disjoint")
 HELD = "Holdout"
 
