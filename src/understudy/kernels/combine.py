@@ -75,7 +75,8 @@ def combine(estimates: Float, variances: Float, rule: str, share: float = 1.0) -
     between = np.asarray(estimates.var(axis=0, ddof=1))
     with np.errstate(divide="ignore", invalid="ignore"):
         if rule == "partial":
-            degrees = np.nan_to_num((count - 1) * (1 + within / (between / count)) ** 2, nan=np.inf)
+            degrees = (count - 1) * (1 + within / (between / count)) ** 2
+            degrees = np.where(np.isnan(degrees), np.inf, degrees)
             return Combination(mean, within + between / count, degrees, sound)
         outer = (1 + 1 / count) * between
         bad = outer <= within

@@ -182,6 +182,8 @@ def _fitted(
         warnings.simplefilter("ignore")
         try:
             found = _statsmodels(basis, response, family, weight)
+            estimate = np.asarray(found.params, dtype=np.float64)
+            mean = np.asarray(found.fittedvalues, dtype=np.float64)  # computed when asked for
         except ImportError:
             return None, "statsmodels is not installed: run  pip install 'understudy[regression]'"
         except (np.linalg.LinAlgError, ValueError, ArithmeticError):
@@ -189,8 +191,6 @@ def _fitted(
             return None, "maximum likelihood broke down"
     if not getattr(found, "converged", True):
         return None, f"maximum likelihood did not converge in {_STEPS} steps"
-    estimate = np.asarray(found.params, dtype=np.float64)
-    mean = np.asarray(found.fittedvalues, dtype=np.float64)
     if not (np.isfinite(estimate).all() and np.isfinite(mean).all()):
         return None, "maximum likelihood broke down"
     return _Fitted(estimate, mean), ""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.tables.encode import Block
 from understudy.tables.schema import Kind, Schema
-from understudy.utility.formula import NUMERIC, Factor, Formula, FormulaError, Term, Test
+from understudy.utility.formula import NUMERIC, Comparison, Factor, Formula, FormulaError, Term
 
 Floats = NDArray[np.float64]
 MOST_COLUMNS = 300
@@ -33,7 +33,9 @@ class DesignError(ValueError):
     """A design that train cannot give; the message is a reason without cells."""
 
 
-def check_columns(formula: Formula, tests: Sequence[Test], family: str, schema: Schema) -> None:
+def check_columns(
+    formula: Formula, tests: Sequence[Comparison], family: str, schema: Schema
+) -> None:
     """Raise `FormulaError` where columns are absent or of a kind that the formula cannot use."""
     for factor in formula.factors:
         _check_factor(factor, schema)
@@ -65,7 +67,7 @@ def _check_factor(factor: Factor, schema: Schema) -> None:
         raise FormulaError(f"{factor} needs ordered levels: set the kind of the column to ordinal")
 
 
-def _check_test(test: Test, schema: Schema) -> None:
+def _check_test(test: Comparison, schema: Schema) -> None:
     kind = _kind(test.column, schema)
     if kind is Kind.NUMBER and test.quoted:
         raise FormulaError(f"column {test.column} is a number: compare it with one, without quotes")
@@ -120,7 +122,7 @@ class Design:
     """
 
     formula: Formula
-    tests: tuple[Test, ...]
+    tests: tuple[Comparison, ...]
     family: str
     weights: str | None
     levels: Mapping[Factor, Floats]
@@ -133,7 +135,7 @@ class Design:
         formula: Formula,
         train: Block,
         *,
-        tests: tuple[Test, ...] = (),
+        tests: tuple[Comparison, ...] = (),
         family: str = "linear",
         weights: str | None = None,
     ) -> Design:
@@ -308,7 +310,9 @@ def _name(
     return " × ".join(words) or "Intercept"
 
 
-def _tested(tests: Sequence[Test], block: Block) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _tested(
+    tests: Sequence[Comparison], block: Block
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Rows for which every test is true, and rows for which one cannot be told."""
     inside, absent = (np.full(block.rows, value) for value in (True, False))
     for test in tests:
@@ -333,7 +337,7 @@ def _numbers(block: Block, name: str) -> Floats:
     return block.values[name] + float(0 if numeric is None else numeric.offset)
 
 
-def lacks(test: Test, train: Block) -> bool:
+def lacks(test: Comparison, train: Block) -> bool:
     """Whether a test names a level that train does not have.
 
     Its rows in other tables would be taken for rows of another level.

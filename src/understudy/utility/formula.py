@@ -35,7 +35,7 @@ class FormulaError(ValueError):
 
 
 @dataclass(frozen=True)
-class Test:
+class Comparison:
     """A comparison of a column with a level or a number, such as ``sex == 'f'``."""
 
     column: str
@@ -63,7 +63,7 @@ class Factor:
     column: str
     power: int = 1
     reference: str | None = None
-    test: Test | None = None
+    test: Comparison | None = None
 
     def __str__(self) -> str:
         if self.kind == "power":
@@ -121,7 +121,7 @@ def parse_formula(text: str) -> Formula:
     return Formula(response, ordered)
 
 
-def parse_subset(text: str) -> tuple[Test, ...]:
+def parse_subset(text: str) -> tuple[Comparison, ...]:
     """Read comparisons joined by ``&``: all must be true.
 
     Example:
@@ -225,7 +225,7 @@ def _response(words: _Words) -> Factor:
     return _compared(_test(words, name)) if words.text in OPERATORS else Factor("column", name)
 
 
-def _compared(test: Test) -> Factor:
+def _compared(test: Comparison) -> Factor:
     return Factor("test", test.column, test=test)
 
 
@@ -338,7 +338,7 @@ def _reference(words: _Words) -> str | None:
     return words.words[words.place - 1][1]
 
 
-def _test(words: _Words, column: str) -> Test:
+def _test(words: _Words, column: str) -> Comparison:
     operator = words.text
     if words.kind != "sign" or not words.take(*OPERATORS):
         words.wrong(f"one of {' '.join(OPERATORS)}")
@@ -347,7 +347,7 @@ def _test(words: _Words, column: str) -> Test:
         words.wrong("a level in quotes or a number")
     words.place += 1
     kind, text, _ = words.words[words.place - 1]
-    return Test(column, operator, sign + text, kind == "string")
+    return Comparison(column, operator, sign + text, kind == "string")
 
 
 def _merged(*terms: Term) -> Term:

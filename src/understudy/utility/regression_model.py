@@ -20,7 +20,13 @@ from understudy.tables.encode import Block
 from understudy.tables.schema import Role, Schema
 from understudy.utility.coefficient_table import LEAST
 from understudy.utility.design import Design, DesignError, Rows, check_columns, lacks
-from understudy.utility.formula import Formula, FormulaError, Test, parse_formula, parse_subset
+from understudy.utility.formula import (
+    Comparison,
+    Formula,
+    FormulaError,
+    parse_formula,
+    parse_subset,
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Model:
         made.read(where)
         return made if made.name else replace(made, name=made.formula)
 
-    def read(self, where: str) -> tuple[Formula, tuple[Test, ...]]:
+    def read(self, where: str) -> tuple[Formula, tuple[Comparison, ...]]:
         """The formula and the subset; `PlanError` where they cannot be read."""
         try:
             formula = parse_formula(self.formula)
