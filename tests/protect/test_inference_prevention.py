@@ -269,7 +269,9 @@ rounds = 4
 def written(tmp_path, c):
     rng = np.random.default_rng(4)
     ill = np.where(rng.random(300) < 0.08, "yes", "no")
-    table = pa.table({"place": rng.normal(size=300), "sex": rng.choice(["f", "m"], 300), "ill": ill})
+    table = pa.table(
+        {"place": rng.normal(size=300), "sex": rng.choice(["f", "m"], 300), "ill": ill}
+    )
     (tmp_path / "plan.toml").write_text(PLAN.format(c=c), encoding="utf-8")
     api.read(table)
     from pyarrow import csv
