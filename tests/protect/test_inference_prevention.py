@@ -1,4 +1,4 @@
-"""Inference prevention: after it, no ratio exceeds c, by brute force; or it refuses and says why."""
+"""Inference prevention: then no ratio exceeds c, by brute force; or it refuses and says why."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,13 +6,14 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import csv
 
 from understudy import api
 from understudy.cli import cli
 from understudy.errors import PlanError, ProtectionError
 from understudy.plans.plan import Plan
 from understudy.protect import InferencePrevention
-from understudy.study.maker import Maker
+from understudy.study.maker import Maker, protections
 from understudy.synth.cart import Cart
 from understudy.synth.marginal import Marginal
 from understudy.synth.mixture import Mixture
@@ -273,12 +274,10 @@ def written(tmp_path, c):
         {"place": rng.normal(size=300), "sex": rng.choice(["f", "m"], 300), "ill": ill}
     )
     (tmp_path / "plan.toml").write_text(PLAN.format(c=c), encoding="utf-8")
-    api.read(table)
-    from pyarrow import csv
-
     csv.write_csv(table, tmp_path / "people.csv")
-    words = f"release {tmp_path}/people.csv --plan {tmp_path}/plan.toml --out {tmp_path}/out --seed {2**100}"
-    return CliRunner().invoke(cli, [*words.split(), "--jobs", "1"])
+    words = ["release", f"{tmp_path}/people.csv", "--plan", f"{tmp_path}/plan.toml",
+             "--out", f"{tmp_path}/out", "--seed", str(2**100), "--jobs", "1"]  # fmt: skip
+    return CliRunner().invoke(cli, words)
 
 
 def test_a_refusal_leaves_nothing(tmp_path):
@@ -298,8 +297,6 @@ def test_the_note_says_that_rows_were_added_without_numbers(tmp_path):
 
 
 def test_what_the_entry_does_not_say_is_the_measures():
-    from understudy.study.maker import protections
-
     plan = Plan.from_toml(PLAN.format(c=4.0))
     (step,) = protections(plan, kept=False)
     assert step.c == 4.0 and step.deltas == (0.05, 0.2) and step.rounds == 4

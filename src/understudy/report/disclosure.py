@@ -139,7 +139,8 @@ def _by_bound(place: int, one: Mapping[str, Any]) -> list[Lines]:
     bounded = [point for point in points if point["c"] is not None]
     columns = list(points[0]["ratio"]) if points else []
     refused = [number(p["c"]) for p in one["points"] if p["refused"]]
-    said = f"The plan’s bound is c = {number(one['c'])}; the table was drawn with {one['rows']:,} rows."
+    rows = count(one["rows"], "row")
+    said = f"The plan’s bound is c = {number(one['c'])}; the table was drawn with {rows}."
     if refused:
         said += f" Refused, since it could not be met: c = {', '.join(refused)}."
     table = tuple(_bound(point, columns) for point in one["points"])
