@@ -89,7 +89,7 @@ def test_weighted_shares_are_those_of_a_double_loop(seed, n, m, columns):
     for deltas in (DELTAS, None):
         at = shells(around, deltas)
         same = theirs[at.at.tocoo().col] == mine[at.record[at.at.tocoo().row]]
-        found = at.largest(same, weight, n)
+        found, _ = at.largest(same, weight, n)
         for i in range(n):
             for draw in range(2):
                 best = 0.0
@@ -102,13 +102,14 @@ def test_weighted_shares_are_those_of_a_double_loop(seed, n, m, columns):
 
 
 @tables
-def test_the_nearest_rows_may_be_a_shell_of_their_own(seed, n, m, columns):
+def test_widening_takes_the_nearest_rows_where_a_ball_is_empty(seed, n, m, columns):
     around, mine, theirs, _ = made(seed, n, m, columns)
-    at = shells(around, DELTAS, nearest=True)
-    same = theirs[at.at.tocoo().col] == mine[at.record[at.at.tocoo().row]]
-    found = at.largest(same, np.ones((m, 1)), n)[:, 0]
+    at = shells(around, DELTAS)
+    same = theirs[at.at.indices] == np.repeat(mine[at.record], np.diff(at.at.indptr))
+    plain, wide = at.largest(same, np.ones((m, 1)), n)
     exact = tally(around, mine, theirs, DELTAS)
-    assert np.allclose(found, exact.widened(DELTAS).max(axis=1))
+    assert np.allclose(plain[:, 0], exact.share.max(axis=1))
+    assert np.allclose(wide[:, 0], exact.widened(DELTAS).max(axis=1))
 
 
 @pytest.mark.parametrize("block", [1, 7, 50])
@@ -120,7 +121,7 @@ def test_blocks_and_workers_do_not_matter(monkeypatch, block):
         at = shells(around, DELTAS)
         same = theirs[at.at.indices] == np.repeat(mine[at.record], np.diff(at.at.indptr))
         counted = tally(around, mine, theirs, DELTAS, every=True, map_=map_)
-        return [at.largest(same, weight, 30), *vars(counted).values()]
+        return [*at.largest(same, weight, 30), *vars(counted).values()]
 
     whole = results(map)
     monkeypatch.setattr(module, "_BLOCK", block)

@@ -73,22 +73,33 @@ class Around:
 class Shells:
     """For each record, the rows that a radius is the first to reach; only shells that hold some.
 
+    The nearest rows of a record are a shell of their own, so that an attacker who widens a ball
+    until it holds somebody can be followed.
+
     Attributes:
         record: the record of each shell, ascending; shells of a record from the inside out.
+        radius: which radius is the first to reach it (their number, if none does).
+        extra: the ball that ends with this shell is none of those of the radii: it is reached by
+            widening alone.
         at: which rows each shell holds (shells × rows).
     """
 
     record: Ints
+    radius: Ints
+    extra: Bools
     at: csr_matrix
 
     def balls(self, weights: Floats) -> Floats:
         """Sums of weights over the ball that ends with each shell (shells × weights)."""
-        total = np.cumsum(np.asarray(self.at @ weights), axis=0)
-        first = np.searchsorted(self.record, self.record)
-        before = np.concatenate([np.zeros((1, weights.shape[1])), total])
-        return np.asarray(total - before[first], dtype=np.float64)
+        return self._balls(self.at, weights, self.record)
 
-    def largest(self, same: Bools, weights: Floats, records: int) -> Floats:
+    @staticmethod
+    def _balls(at: csr_matrix, weights: Floats, record: Ints) -> Floats:
+        total = np.cumsum(np.asarray(at @ weights), axis=0)
+        before = np.concatenate([np.zeros((1, weights.shape[1])), total])
+        return np.asarray(total - before[np.searchsorted(record, record)], dtype=np.float64)
+
+    def largest(self, same: Bools, weights: Floats, records: int) -> tuple[Floats, Floats]:
         """Largest share of weight that some pairs have, over each record's balls.
 
         Args:
@@ -97,21 +108,24 @@ class Shells:
             records: number of records.
 
         Returns:
-            records × weights; 0 where no ball has any weight.
+            Shares (records × weights) by the radii, and with widening; 0 where no ball has any
+            weight.
 
         Cost: pairs × weights, in blocks of records.
         """
-        match = csr_matrix(
-            (same.astype(np.float64), self.at.indices, self.at.indptr), self.at.shape
-        )
-        result = np.zeros((records, weights.shape[1]))
+        data = same.astype(np.float64)
+        match = csr_matrix((data, self.at.indices, self.at.indptr), self.at.shape)
+        plain, wide = np.zeros((2, records, weights.shape[1]))
         for cut in self._cuts(weights.shape[1]):
-            part = Shells(self.record[cut], self.at[cut])
-            rows, hits = part.balls(weights), Shells(part.record, match[cut]).balls(weights)
+            record = self.record[cut]
+            rows = self._balls(self.at[cut], weights, record)
+            hits = self._balls(match[cut], weights, record)
             share = np.divide(hits, rows, out=np.zeros_like(hits), where=rows > 0)
-            who, first = np.unique(part.record, return_index=True)
-            result[who] = np.maximum.reduceat(share, first, axis=0)
-        return result
+            who, first = np.unique(record, return_index=True)
+            wide[who] = np.maximum.reduceat(share, first, axis=0)
+            share[self.extra[cut]] = 0.0
+            plain[who] = np.maximum.reduceat(share, first, axis=0)
+        return plain, wide
 
     def _cuts(self, weights: int) -> Iterator[slice]:
         """Slices of shells that keep the records whole, each at most a few blocks of sums."""
@@ -126,27 +140,26 @@ class Shells:
             start = int(ends[last])
 
 
-def shells(around: Around, deltas: Floats | None, *, nearest: bool = False) -> Shells:
+def shells(around: Around, deltas: Floats | None) -> Shells:
     """For each record and each δ, the rows that this δ is the first to reach.
 
     Args:
         around: records and rows.
         deltas: radii, ascending; None: every distance that occurs is a radius.
-        nearest: where the nearest rows are beyond the smallest δ, they are a shell of their own,
-            however far they are.
 
     Cost: the pairs within cells, at most records × rows; memory: the pairs within the largest δ.
 
     Example:
         >>> around = Around(np.array([[0.0]]), np.zeros(1, int),
-        ...                 np.array([[0.1], [2.0], [9.0]]), np.zeros(3, int))
-        >>> shells(around, np.array([0.5, 3.0])).at.toarray().tolist()
-        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+        ...                 np.array([[0.1], [0.2], [2.0], [9.0]]), np.zeros(4, int))
+        >>> found = shells(around, np.array([0.5, 3.0]))
+        >>> found.at.toarray().tolist()
+        [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+        >>> found.radius.tolist(), found.extra.tolist()
+        ([0, 0, 1], [True, False, False])
     """
     nothing = np.zeros(0, dtype=np.int64)
-    groups = around.groups()
-    found = [(nothing, nothing, nothing)]
-    found += [_reached(around, deltas, nearest, *group) for group in groups]
+    found = [(nothing, nothing, nothing), *(_reached(around, deltas, *g) for g in around.groups())]
     record, row, shell = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((shell, record))
     record, row, shell = record[order], row[order], shell[order]
@@ -154,21 +167,26 @@ def shells(around: Around, deltas: Floats | None, *, nearest: bool = False) -> S
     fresh[1:] = (np.diff(record) > 0) | (np.diff(shell) > 0)
     start = np.append(np.flatnonzero(fresh), len(order))
     at = csr_matrix((np.ones(len(row)), row, start), (len(start) - 1, len(around.rows)))
-    return Shells(record[fresh], at)
+    record, shell = record[fresh], shell[fresh]
+    if deltas is None:
+        return Shells(record, shell, np.zeros(len(shell), dtype=bool), at)
+    # Of the nearest rows alone: where more rows come with the same radius, or none reaches them.
+    joined = np.append((np.diff(record) == 0) & (np.diff(shell // 2) == 0), False)
+    beyond = shell // 2 == len(deltas)
+    return Shells(record, shell // 2, (shell % 2 == 0) & (joined | beyond), at)
 
 
 def _reached(
-    around: Around, deltas: Floats | None, nearest: bool, records: Ints, rows: Ints
+    around: Around, deltas: Floats | None, records: Ints, rows: Ints
 ) -> tuple[Ints, Ints, Ints]:
+    """Records, rows and shells: twice the radius that reaches them, odd but for the nearest."""
     distance = around.distances(records, rows)
     if deltas is None:
         _, shell = np.unique(distance, return_inverse=True)
         shell = shell.reshape(distance.shape)
         a, b = np.divmod(np.arange(distance.size), len(rows))
     else:
-        shell = np.searchsorted(deltas, distance, side="left") + 1
-        if nearest:
-            near = distance.min(axis=1, keepdims=True)
-            shell[(distance == near) & (near > deltas[0])] = 0
-        a, b = np.nonzero(shell <= len(deltas))
+        shell = 2 * np.searchsorted(deltas, distance, side="left") + 1
+        shell[distance == distance.min(axis=1, keepdims=True)] -= 1
+        a, b = np.nonzero(shell <= 2 * len(deltas))
     return records[a], rows[b], shell[a, b]

@@ -23,20 +23,20 @@ class Receipt:
         protection: its name.
         dropped: rows taken out.
         redrawn: rows drawn in their place.
-        added: rows added to those that were asked for.
         rounds: how often it drew.
         left: rows that still offend after the last round.
         note: what else to know.
+        added: rows added to those that were asked for.
         numbers: what it cost or reached, by name.
     """
 
     protection: str
     dropped: int = 0
     redrawn: int = 0
-    added: int = 0
     rounds: int = 0
     left: int = 0
     note: str = ""
+    added: int = 0
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

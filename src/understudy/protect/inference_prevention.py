@@ -24,6 +24,23 @@ _COMPARED = 5000  # rows of each table that the pMSE of a receipt looks at
 _PERMUTATIONS = 4
 
 
+@dataclass(frozen=True, eq=False)
+class Relieved:
+    """A table after prevention.
+
+    Attributes:
+        rows: all of its rows.
+        before: the largest ratio of each column before.
+        after: and after.
+        rounds: how often people had to be looked at again.
+    """
+
+    rows: Block
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    rounds: int
+
+
 @dataclass(frozen=True)
 class InferencePrevention(Attacker, Protection):
     """Bound how much surer of anybody's sensitive value the release makes an attacker.
@@ -69,6 +86,10 @@ class InferencePrevention(Attacker, Protection):
         found = {name: self.target(train, name, "protections") for name in names}
         return {name: target for name, target in found.items() if not target.settled}
 
+    def able(self, train: Block) -> bool:
+        """Whether there is anything to infer, and anything to infer it from."""
+        return bool(self.targets(train)) and bool(Known.of(train).names)
+
     def apply(
         self, replicate: Block, train: Block, source: Source, *, rng: np.random.Generator
     ) -> tuple[Block, Receipt]:
@@ -77,10 +98,27 @@ class InferencePrevention(Attacker, Protection):
         why = _nothing_to_do(known, targets, replicate)
         if why:
             return replicate, Receipt(self.name, note=why)
-        before = self.ratios(known, targets, train, replicate)
-        rows, ratios, rounds = replicate, before, 0
+        done = self.relieve(replicate, train, source, rng=rng)
+        numbers = {f"largest ratio of {name} before": r for name, r in done.before.items()}
+        numbers |= {f"largest ratio of {name} after": r for name, r in done.after.items()}
+        added = done.rows.rows - replicate.rows
+        if added:
+            seed = int(rng.integers(2**63))
+            for when, block in (("before", replicate), ("after", done.rows)):
+                numbers[f"pMSE ratio (tree) {when}"] = likeness(train, block, seed)
+        note = self._note(known)
+        receipt = Receipt(self.name, rounds=done.rounds, note=note, added=added, numbers=numbers)
+        return done.rows, receipt
+
+    def relieve(
+        self, replicate: Block, train: Block, source: Source, *, rng: np.random.Generator
+    ) -> Relieved:
+        """Add rows, without a receipt."""
+        known, targets = Known.of(train), self.targets(train)
+        before = ratios = self.ratios(known, targets, train, replicate)
+        rows, rounds = replicate, 0
         relief = Relief(self, known, train, source, rng, self.candidates)
-        while any(self.exceeds(ratio).any() for ratio in ratios.values()):
+        while self._over(ratios):
             if rounds == self.rounds:
                 raise self._refusal(ratios, rows.rows - replicate.rows, f"{rounds} rounds")
             rounds, size = rounds + 1, rows.rows
@@ -89,23 +127,13 @@ class InferencePrevention(Attacker, Protection):
             if rows.rows == size:
                 raise self._refusal(ratios, size - replicate.rows, relief.why)
             ratios = self.ratios(known, targets, train, rows)
-            if rows.rows - replicate.rows > self.most * replicate.rows and self._over(ratios):
-                limit = f"most = {self.most:g} times the table's rows"
-                raise self._refusal(ratios, rows.rows - replicate.rows, limit)
-        added = rows.rows - replicate.rows
-        numbers = {
-            **{f"largest ratio of {name} before": _largest(r) for name, r in before.items()},
-            **{f"largest ratio of {name} after": _largest(r) for name, r in ratios.items()},
-        }
-        if added:
+            added = rows.rows - replicate.rows
+            if added > self.most * replicate.rows and self._over(ratios):
+                raise self._refusal(ratios, added, f"most = {self.most:g} times the table's rows")
+        if rounds:
             # The place of a row in the table must not tell that it was added.
             rows = rows.take(rng.permutation(rows.rows))
-            seed = int(rng.integers(2**63))
-            for when, block in (("before", replicate), ("after", rows)):
-                numbers[f"pMSE ratio (tree) {when}"] = likeness(train, block, seed)
-        return rows, Receipt(
-            self.name, added=added, rounds=rounds, note=self._note(known), numbers=numbers
-        )
+        return Relieved(rows, _largest(before), _largest(ratios), rounds)
 
     def ratios(
         self, known: Known, targets: Mapping[str, Target], train: Block, rows: Block
@@ -158,8 +186,8 @@ def _nothing_to_do(known: Known, targets: Mapping[str, Target], replicate: Block
     return "" if replicate.rows else "the table has no rows"
 
 
-def _largest(ratio: Floats) -> float:
-    return round(float(ratio.max(initial=0.0)), 3)
+def _largest(ratios: Mapping[str, Floats]) -> dict[str, float]:
+    return {name: round(float(ratio.max(initial=0.0)), 3) for name, ratio in ratios.items()}
 
 
 def _is_number(value: Any) -> bool:

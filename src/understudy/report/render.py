@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from understudy.report import charts
+from understudy.report import charts, charts_disclosure
 from understudy.report.bundle import bundle
 from understudy.report.summarize import View
 
@@ -63,6 +63,7 @@ def _specs(view: View) -> dict[str, Markup]:
     """Every chart's specification by the name of its place on the page."""
     found: dict[str, Any] = {f"gate-{gate.number}": charts.scale(gate) for gate in view.gates}
     found |= {f"closeness-{curve.key}": charts.curve(curve) for curve in view.curves}
+    found |= {one.key: charts_disclosure.lines(one) for one in (*view.inference, *view.sweeps)}
     found |= {f"column-{look.number}": charts.look(look) for look in view.looks}
     if view.pairs is not None:
         found["pairs"] = charts.heat(view.pairs)

@@ -21,6 +21,7 @@ from understudy.report.columns import (
     pairs,
     propensities,
 )
+from understudy.report.disclosure import Lines, inference, sweeps
 from understudy.report.judged import Gate, Row, gates, row
 from understudy.report.numbers import number
 from understudy.report.receipts import Receipts, receipts, sizes
@@ -46,6 +47,8 @@ class View:
     job: str
     sureness: tuple[str, str] | None
     curves: tuple[Curve, ...]
+    inference: tuple[Lines, ...]
+    sweeps: tuple[Lines, ...]
     looks: tuple[Look, ...]
     pairs: Pairs | None
     propensities: Propensities | None
@@ -80,6 +83,8 @@ def summarize(run: Mapping[str, Any], summaries: Mapping[str, Any]) -> View:
         str(provenance.get("job") or ""),
         _sureness(provenance),
         curves(summaries.get("closeness") or {}),
+        inference(summaries.get("attribute") or ()),
+        sweeps(summaries.get("prevention") or ()),
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
         propensities(summaries.get("propensity") or {}),

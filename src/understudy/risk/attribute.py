@@ -5,7 +5,7 @@ See `understudy.attack` for who attacks (Bale & Quick §3.5, equations 13 to 17)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -256,9 +256,9 @@ class _Column:
     def estimates(self) -> list[Estimate]:
         whole, theirs = self._tally(self.release), self._tally(self.theirs)
         own = self.target.own(self.records)
-        draws = [self._draws(block, nearest=False) for block in self._tables]
+        plain, widened = zip(*(self._draws(block) for block in self._tables), strict=True)
         ratios = [self.settings.worst(found) / own for found in (whole, theirs)]
-        found = [self._exceeding(ratios[0], draws), self._largest(ratios, draws)]
+        found = [self._exceeding(ratios[0], plain), self._largest(ratios, plain)]
         if not self.settings.widen:
             why = "the plan says widen = false"
             found.append(Estimate.absent("attribute.widened", why, target=self.name))
@@ -267,8 +267,7 @@ class _Column:
             wide = [np.maximum(ratio, table.widened(radii).max(axis=1) / own)
                     for ratio, table in zip(ratios, (whole, theirs), strict=True)]  # fmt: skip
             far = int((whole.near > radii[-1]).sum()), int(np.isinf(whole.near).sum())
-            draws = [self._draws(block, nearest=True) for block in self._tables]
-            found.append(self._largest(wide, draws, "attribute.widened", far))
+            found.append(self._largest(wide, widened, "attribute.widened", far))
         return [*found, *self._guessing(whole, theirs)]
 
     @property
@@ -278,17 +277,18 @@ class _Column:
     def _tally(self, rows: Block) -> Tally:
         return self.judge.tally(self.name, rows, self.map_)
 
-    def _draws(self, rows: Block, *, nearest: bool) -> Floats:
+    def _draws(self, rows: Block) -> tuple[Floats, Floats]:
         """Ratios of the sampled records: first by all rows, then by each draw of the bootstrap."""
         records = self.records.take(self.sample)
         deltas = None if self.settings.every else self.judge.radii()
         around = self.judge.known.around(records, rows)
         groups = self.target.groups
         levels = groups.of(records), groups.of(rows)
-        found = largest_draws(around, *levels, deltas, self.rng, nearest=nearest)
-        return found / self.target.own(records)[:, None]
+        own = self.target.own(records)[:, None]
+        plain, widened = largest_draws(around, *levels, deltas, self.rng)
+        return plain / own, widened / own
 
-    def _exceeding(self, ratio: Floats, draws: list[Floats]) -> Estimate:
+    def _exceeding(self, ratio: Floats, draws: Sequence[Floats]) -> Estimate:
         name, c = "attribute.exceeding", self.settings.c
         if not self.risky.size:
             why = f"no value is rarer than 1 in {c:g}: no probability can grow by more than {c:g}"
@@ -308,7 +308,7 @@ class _Column:
     def _largest(
         self,
         ratios: list[Floats],
-        draws: list[Floats],
+        draws: Sequence[Floats],
         name: str = "attribute.max_ratio",
         far: tuple[int, int] | None = None,
     ) -> Estimate:

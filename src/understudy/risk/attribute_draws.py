@@ -19,14 +19,13 @@ def largest_draws(
     row_level: Ints,
     deltas: Floats | None,
     rng: np.random.Generator,
-    *,
-    nearest: bool,
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Largest share over radii of each record: by all rows, then by each draw of the bootstrap.
 
-    Rows are resampled with replacement, records are fixed (records × (1 + 200)).
+    Rows are resampled with replacement, records are fixed (records × (1 + 200)). The second result
+    is that of an attacker who widens empty balls to the rows that are nearest among all.
     """
-    at = shells(around, deltas, nearest=nearest)
+    at = shells(around, deltas)
     pairs = at.at.tocoo()
     same = row_level[pairs.col] == record_level[at.record[pairs.row]]
     return at.largest(same, _weights(at.at.shape[1], rng), len(record_level))
@@ -52,10 +51,11 @@ def mode_spread(
     At least that of half a record, since all draws may agree.
     """
     at = shells(around, np.array([delta]))
-    pairs = at.at.tocoo()
+    inside = np.flatnonzero(at.radius == 0)
+    pairs, record = at.at[inside].tocoo(), at.record[inside]
     levels, level = np.unique(np.concatenate([record_level, row_level]), return_inverse=True)
     own, size = level[: len(record_level)], (len(record_level), len(levels))
-    key = at.record[pairs.row] * size[1] + level[len(record_level) :][pairs.col]
+    key = record[pairs.row] * size[1] + level[len(record_level) :][pairs.col]
     rows, found = len(row_level), []
     for _ in range(_MODES):
         weight = rng.multinomial(rows, np.full(rows, 1 / rows))[pairs.col]

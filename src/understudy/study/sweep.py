@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from understudy.attack import Known
 from understudy.errors import ProtectionError
 from understudy.evidence import Source
 from understudy.protect import InferencePrevention, Protection
-from understudy.protect.inference_prevention import likeness
+from understudy.protect.inference_prevention import Relieved, likeness
 from understudy.seeds import child, stream
 from understudy.tables.encode import Block
 
@@ -29,28 +29,27 @@ def sweep(
     The first entry, without c, is the table without prevention; a bound that cannot be met is
     ``refused``. One table, one seed for all: the values differ in c alone.
     """
-    known, targets = Known.of(train), step.targets(train)
+    likeness_seed = child(seed, "sweep", "pmse")
 
-    def entry(c: float | None, rows: Block, rounds: int) -> dict[str, Any]:
-        ratios = step.ratios(known, targets, train, rows)
+    def entry(c: float | None, done: Relieved) -> dict[str, Any]:
         return {
             "c": c,
-            "added": rows.rows - replicate.rows,
-            "rounds": rounds,
-            "ratio": {name: round(float(r.max(initial=0.0)), 3) for name, r in ratios.items()},
-            "pmse": likeness(train, rows, child(seed, "sweep", "pmse")),
+            "added": done.rows.rows - replicate.rows,
+            "rounds": done.rounds,
+            "ratio": dict(done.after),
+            "pmse": likeness(train, done.rows, likeness_seed),
             "refused": False,
         }
 
-    found = [entry(None, replicate, 0)]
-    for c in sorted(set(values), reverse=True):
+    found: list[dict[str, Any]] = []
+    for c in (math.inf, *sorted(set(values), reverse=True)):
         rng = stream(seed, "sweep")
         try:
-            rows, receipt = replace(step, c=c).apply(replicate, train, source, rng=rng)
+            done = replace(step, c=c).relieve(replicate, train, source, rng=rng)
         except ProtectionError:
             found.append({"c": c, "refused": True})
             continue
-        found.append(entry(c, rows, receipt.rounds))
+        found.append(entry(None if c == math.inf else c, done))
     return found
 
 
@@ -71,7 +70,7 @@ def sweeps(
         return {}
     found, rows = [], replicate
     for place, step in enumerate(steps):
-        if isinstance(step, InferencePrevention) and step.sweep:
+        if isinstance(step, InferencePrevention) and step.sweep and step.able(train):
             progress("sweep over c")
             values = (*step.sweep, step.c)
             points = sweep(step, values, rows, train, source, seed=seed)
