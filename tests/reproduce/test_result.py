@@ -26,7 +26,7 @@ class Sample(Item):
         values = np.random.default_rng(bench.seed).normal(size=self.repetitions)
         lines = [
             Series("MNL", [0, 1], [1.0, 2.0], [0.5, 1.5], [1.5, 2.5], "mnl"),
-            Series("CART </script>", [0, 1], [2.0, float("nan")], role="cart", dashed=True),
+            Series("CART </script>", [0, 1], [2.0, float("nan")], role="cart", dash="dotted"),
         ]
         return self.result(
             bench,

@@ -15,6 +15,7 @@ _COLOURS: Mapping[str, str] = {
     "cart": "var(--link)",
     "peer": "var(--doubt)",
 }
+_DASHES: Mapping[str, list[int]] = {"solid": [1, 0], "dashed": [6, 4], "dotted": [2, 3]}
 
 
 def picture(found: Mapping[str, Any]) -> Spec:
@@ -97,7 +98,7 @@ def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _dashes(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     names = [one["name"] for one in series]
-    dashes = [[5, 4] if one["dashed"] else [1, 0] for one in series]
+    dashes = [_DASHES[one["dash"]] for one in series]
     legend = {"orient": "bottom", "columns": 2, "title": None}
     scale = {"domain": names, "range": dashes}
     return {"field": "name", "type": "nominal", "scale": scale, "legend": legend}

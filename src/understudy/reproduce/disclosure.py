@@ -11,7 +11,7 @@ import numpy as np
 from understudy.attack import Attacker, Known, tallies
 from understudy.reproduce.application import Application, Numbers, cells, gathered
 from understudy.reproduce.item import Bench
-from understudy.reproduce.outbreak import BOUND, DESIGNS, HELD, PRIORS, TUNED, Round, role_of
+from understudy.reproduce.outbreak import BOUND, DESIGNS, HELD, PRIORS, TUNED, Round, style_of
 from understudy.reproduce.result import Cell, Claim, Grid, Picture, Result, Series
 
 DELTAS = tuple(0.025 * step for step in range(1, 41))  # in train's standard deviations
@@ -117,9 +117,8 @@ def _picture(design: str, numbers: Sequence[Numbers]) -> Picture:
     lines = []
     for name in numbers[0]:
         if name != _ADDED:
-            colour, dashed = role_of(name)
             means = gathered(numbers, name)[:, :-1].mean(axis=0).tolist()
-            lines.append(Series(name, DELTAS, means, role=colour, dashed=dashed))
+            lines.append(Series(name, DELTAS, means, **style_of(name)))
     title = f"{design.capitalize()} design: mean largest ratio over people"
     return Picture(title, "δ in standard deviations", "largest ratio", tuple(lines))
 

@@ -59,6 +59,7 @@ class Variant:
         sex: C of a multinomial logit, or the smallest leaf of a tree.
         age: the same for age.
         outcome: the same for the outcome ("state" in the paper).
+        protect: whether prevention is applied to its tables as well.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Variant:
     sex: float
     age: float
     outcome: float
+    protect: bool = True
 
     @property
     def settings(self) -> dict[str, float]:
@@ -88,7 +90,7 @@ class Variant:
         return tuple(found)
 
     def _model(self, strength: float) -> Cart | Multinomial:
-        if self.name == "MNL":  # with three-way interactions and polynomial terms
+        if self.role == "mnl":  # with three-way interactions and polynomial terms
             return Multinomial(C=strength, degree=3)
         return Cart(min_leaf=int(strength))
 
@@ -97,6 +99,10 @@ class Variant:
 TUNED = (
     Variant("MNL", "mnl", 730, 0.029, 1.007, 1.546),
     Variant("CART", "cart", 524, 158, 7, 15),
+)
+CAPPED = (
+    Variant("MNL, ceiling", "mnl", 30, 0.029, 1.007, 1.546, protect=False),
+    Variant("CART, ceiling", "cart", 30, 158, 50, 50, protect=False),
 )
 
 
@@ -148,7 +154,7 @@ def samples(table: Table, design: str, repetitions: int, seed: int) -> list[tupl
 
 
 def rounds(
-    bench: Bench, design: str, repetitions: int, variants: Sequence[Variant] = TUNED
+    bench: Bench, design: str, repetitions: int, variants: Sequence[Variant] = (*TUNED, *CAPPED)
 ) -> list[Round]:
     """All rounds of a design; made once per run of the command."""
     return bench.once(
@@ -181,7 +187,7 @@ class _Drawn:
     variant: Variant
     first: Block
     twin: Block
-    protected: Block
+    protected: Block | None
 
 
 def _draw(
@@ -193,6 +199,8 @@ def _draw(
     train = drawn[number][0]
     own = child(seed, variant.name, number)
     first, twin = (fitted.sample(train.rows, seed=own, replicate=r).block for r in (1, 2))
+    if not variant.protect:
+        return _Drawn(variant, first, twin, None)
     step = InferencePrevention(c=BOUND, delta="all", priors=PRIORS)
     rng = stream(seed, "protect", variant.name, number)
     protected, _ = step.apply(first, train, Maker(fitted), rng=rng)
@@ -201,15 +209,13 @@ def _draw(
 
 def _round(train: Block, held: Block, drawn: Sequence[_Drawn]) -> Round:
     made: dict[str, Block] = {}
+    added: dict[str, int] = {}
     for one in drawn:
-        made |= {one.variant.name: one.first, one.variant.protected: one.protected}
-    return Round(
-        train,
-        held,
-        made,
-        {one.variant.name: one.twin for one in drawn},
-        {one.variant.protected: one.protected.rows - one.first.rows for one in drawn},
-    )
+        made[one.variant.name] = one.first
+        if one.protected is not None:
+            made[one.variant.protected] = one.protected
+            added[one.variant.protected] = one.protected.rows - one.first.rows
+    return Round(train, held, made, {one.variant.name: one.twin for one in drawn}, added)
 
 
 def coordinates(train: Block, rows: Block) -> Floats:
@@ -228,7 +234,10 @@ def _numbers(block: Block) -> Floats:
     return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
 
 
-def role_of(name: str) -> tuple[str, bool]:
-    """Colour of a table's line, and whether it is dashed."""
-    kind = next((v.role for v in TUNED if name.startswith(v.name)), "holdout")
-    return kind, name.endswith("prevention")
+def style_of(name: str) -> dict[str, Any]:
+    """Colour and dash of a table's line."""
+    role = next((v.role for v in TUNED if name.startswith(v.name)), "holdout")
+    return {"role": role, "dash": _DASHES.get(name.rpartition(", ")[2], "solid")}
+
+
+_DASHES = {"prevention": "dashed", "ceiling": "dotted"}

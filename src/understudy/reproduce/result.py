@@ -140,7 +140,7 @@ class Series:
         low: lower end of a band, if any.
         high: upper end of it.
         role: which colour: ``original``, ``holdout``, ``mnl``, ``cart``, ``null``.
-        dashed: drawn dashed (with prevention).
+        dash: ``solid``, ``dashed`` or ``dotted``.
     """
 
     name: str
@@ -149,14 +149,14 @@ class Series:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     role: str = "original"
-    dashed: bool = False
+    dash: str = "solid"
 
     def to_json(self) -> dict[str, Any]:
         """The line as JSON."""
         numbers = {
             key: [finite(v) for v in getattr(self, key)] for key in ("x", "y", "low", "high")
         }
-        return {"name": self.name, "role": self.role, "dashed": self.dashed, **numbers}
+        return {"name": self.name, "role": self.role, "dash": self.dash, **numbers}
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ def _picture(name: str, one: Tuned) -> Picture:
                 [step["trial"] for step in steps],
                 [float(np.log10(max(step["best"], 1e-8))) for step in steps],
                 role=ROLES[name.split(",", maxsplit=1)[0]],
-                dashed=search % 2 == 0,
+                dash="dashed" if search % 2 == 0 else "solid",
             )
         )
     return Picture(f"{name}: best so far", "trial", "log₁₀ of objective (24)", tuple(lines))
