@@ -67,7 +67,9 @@ def test_a_range_is_claimed_by_an_interval(ours, error, verdict):
 def test_the_worst_part_decides():
     parts = {"good": Cell(1.0, 0.1), "bad": Cell(-1.0, 0.1)}
     claim = Claim.between("all above 0", parts, 0.0)
-    assert claim.verdict == "fails" and "good 1" in claim.evidence and "bad -1" in claim.evidence
+    assert (
+        claim.verdict == "fails" and "good: 1 (" in claim.evidence and "bad: −1 (" in claim.evidence
+    )
 
 
 def test_intervals_of_few_repetitions_are_those_of_student():

@@ -15,6 +15,13 @@ _COLOURS: Mapping[str, str] = {
     "cart": "var(--link)",
     "peer": "var(--doubt)",
 }
+_LINE = {
+    "symbolType": "stroke",
+    "symbolSize": 400,
+    "symbolStrokeWidth": 2,
+    "symbolOpacity": 1,  # not that of the bands
+    "labelLimit": 140,
+}
 _DASHES: Mapping[str, list[int]] = {"solid": [1, 0], "dashed": [6, 4], "dotted": [2, 3]}
 
 
@@ -91,7 +98,7 @@ def _points(found: Mapping[str, Any]) -> Spec:
 def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     names = [one["name"] for one in series]
     colours = [_COLOURS[one["role"]] for one in series]
-    legend = {"orient": "bottom", "columns": 2, "title": None, "symbolType": "stroke"}
+    legend = {"orient": "bottom", "columns": 2, "title": None, **_LINE}
     scale = {"domain": names, "range": colours}
     return {"field": "name", "type": "nominal", "scale": scale, "legend": legend}
 
@@ -99,6 +106,6 @@ def _colours(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _dashes(series: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     names = [one["name"] for one in series]
     dashes = [_DASHES[one["dash"]] for one in series]
-    legend = {"orient": "bottom", "columns": 2, "title": None}
+    legend = {"orient": "bottom", "columns": 2, "title": None, **_LINE}
     scale = {"domain": names, "range": dashes}
     return {"field": "name", "type": "nominal", "scale": scale, "legend": legend}

@@ -30,7 +30,9 @@ class Shown:
         """Digits as the standard error allows."""
         ours, error, theirs = cell["ours"], cell["error"], cell["theirs"]
         spread = measured(error, error) if error else ""
-        return cls(measured(ours, error), spread, "" if theirs is None else f"{theirs:g}")
+        return cls(
+            measured(ours, error), spread, "" if theirs is None else f"{theirs:g}".replace("-", "−")
+        )
 
     def __str__(self) -> str:
         spread = f" ± {self.error}" if self.error else ""
@@ -87,7 +89,9 @@ def said(value: Any) -> str:
 
 
 def values(picture: Item) -> list[list[str]]:
-    """A picture's numbers as rows: name, place, height."""
+    """A picture's numbers as rows: name, place, height. A map has too many to read."""
+    if picture["kind"] == "points":
+        return []
     return [
         [one["name"], measured(x, None), measured(y, None)]
         for one in picture["series"]

@@ -240,7 +240,7 @@ def _place(cell: Cell, low: float, high: float) -> Verdict:
 
 def _told(name: str, cell: Cell) -> str:
     low, high = cell.interval
-    return f"{name} {cell.ours:.4g} ({low:.4g} to {high:.4g})"
+    return f"{name}: {cell.ours:.4g} ({low:.4g} to {high:.4g})".replace("-", "−")
 
 
 def errors(count: int, repetitions: int) -> float:
