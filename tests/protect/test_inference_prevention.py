@@ -302,6 +302,16 @@ def test_what_the_entry_does_not_say_is_the_measures():
     assert step.c == 4.0 and step.deltas == (0.05, 0.2) and step.rounds == 4
 
 
+def test_a_plan_with_priors_is_written_and_read_again():
+    entry = {
+        "do": "inference-prevention",
+        "priors": {"ill": {"yes": 0.1, "no": 0.9}},
+        "widths": {"pay": 5.0},
+    }
+    plan = Plan(protections=(entry,), measure={"attribute": {"priors": entry["priors"]}})
+    assert Plan.from_toml(plan.to_toml()) == plan
+
+
 def test_kept_columns_cannot_be_added_to():
     table = pa.table({"a": np.arange(80) % 7, "b": np.arange(80) % 3})
     entry = {"do": "inference-prevention"}
