@@ -207,11 +207,14 @@ def test_nothing_to_protect_changes_nothing(roles):
 
 
 class Far(Maker):
-    """A source whose numbers never come near anybody."""
+    """A source whose numbers come to the person's neighbourhood, but never within a ball."""
 
     def near(self, record, rows, columns, *, seed):
         drawn = super().near(record, rows, columns, seed=seed)
-        values = {name: np.full(rows, 1e6) for name in drawn.values}
+        values = {
+            name: np.full(rows, record.values[name][0] + 3 * self.fitted.encoding[name].sd)
+            for name in drawn.values
+        }
         return drawn.encoding.block(drawn.codes, values, rows)
 
 
