@@ -260,5 +260,8 @@ def _cost(visit: Visit) -> float:
 
 
 def _mean(values: Floats) -> tuple[float, float]:
+    """Mean and its standard error: NaN where a value is not finite."""
+    if not np.isfinite(values).all():
+        return float("nan"), float("nan")
     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return float(values.mean()), float(error)

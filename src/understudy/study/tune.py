@@ -238,7 +238,8 @@ class _Hunt:
         begin = time.monotonic()
         while any(self._going(search) for search in self.searches):
             minutes = (time.monotonic() - begin) / 60
-            if self.tuning.minutes is not None and minutes >= self.tuning.minutes:
+            # Random trials are always made: without any there is nothing to choose from.
+            if any(self.searches) and minutes >= (self.tuning.minutes or np.inf):
                 return False
             wanted = [
                 (number, place, values)
