@@ -74,7 +74,7 @@ def plain(rows: int, trials: int, replicates: int) -> tuple[float, Took]:
     table = people(rows)
     block = fit_encoding(table).encode(table).take(slice(rows))
     study = Plain(block, replicates)
-    ends = {"K": CEILINGS["K"], **{name: CEILINGS["b"] for name in REST}}
+    ends = {"K": CEILINGS["K"], **dict.fromkeys(REST, CEILINGS["b"])}
     model = BayesianOptimization(
         lambda **x: -study.objective({k: scaled(v, *ends[k]) for k, v in x.items()}),
         dict.fromkeys(ends, (0.0, 1.0)),
@@ -117,7 +117,9 @@ class Plain:
         drawn = [self.draw(mixture, trees) for _ in range(self.replicates)]
         real = np.column_stack([self.place, *self.codes])
         above = np.mean([pmse(real, one) for one in drawn])
-        below = np.mean([pmse(one, two) for one, two in zip(drawn, drawn[1:] + drawn[:1], strict=True)])
+        below = np.mean(
+            [pmse(one, two) for one, two in zip(drawn, drawn[1:] + drawn[:1], strict=True)]
+        )
         return float((1 - above / below) ** 2)
 
     def trees(self, leaves: list[int]) -> list[tuple[DecisionTreeClassifier, NDArray[Any]]]:
