@@ -31,7 +31,10 @@ def found(**changes: Any) -> dict[str, Any]:
         "free": [{"path": "<b>age.min_leaf", "low": 2, "high": 600}],
         "ceiling": {"measure": "dcr.share", "most": 0.51},
         "trials": trials,
-        "running": [{"search": 1, "trial": 1, "best": 0.04}, {"search": 1, "trial": 3, "best": 0.01}],
+        "running": [
+            {"search": 1, "trial": 1, "best": 0.04},
+            {"search": 1, "trial": 3, "best": 0.01},
+        ],
         "chosen": trials[2],
         "again": [{"number": 1.05}, {"number": None}, {"number": 1.2}],
         **changes,
