@@ -36,6 +36,11 @@ COMMENTS = {
     "margins": "How much worse than the holdout still counts as equal, by measure.",
     "gates": "What blocks the release.",
     "gates.names": "Measures that must not fail.",
+    "tune": "How free settings are found (understudy tune, release --tune).",
+    "tune.free": "auto, or a list of settings with low and high.",
+    "tune.objective": "(24): the mean pMSE ratio near 1; or the name of any number.",
+    "tune.trials": "Trials of each search; there are as many searches as seeds.",
+    "tune.swap": "Both halves of train are learnt from, by every other replicate.",
     "gates.strict": "Undecided blocks too.",
     "gates.error": "Family-wise false-alarm rate: how often an ideal release may be blocked.",
 }
