@@ -251,7 +251,8 @@ def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any
     from understudy.reproduce import run
 
     if paper is None:
-        _list_papers(run.listed(), as_json)
+        papers = json.dumps({"papers": run.listed()}, ensure_ascii=False)
+        click.echo(papers if as_json else run.catalogue())
         return
     from understudy.report.reproduced import printed
 
@@ -263,16 +264,6 @@ def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any
                 click.echo(f"{printed(result)}\n\nPage: {page}\n")
     if as_json:
         click.echo(json.dumps({"items": found}, ensure_ascii=False))
-
-
-def _list_papers(papers: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"papers": papers}, ensure_ascii=False))
-        return
-    for paper in papers:
-        click.echo(f"{paper['paper']}: {paper['title']}")
-        for item in paper["items"]:
-            click.echo(f"  {item['item']:8}  {item['title']} ({item['source']})")
 
 
 def _one_stdin(*files: str | None) -> None:

@@ -39,6 +39,16 @@ def listed() -> list[dict[str, Any]]:
     ]
 
 
+def catalogue() -> str:
+    """The same for a terminal."""
+    lines = []
+    for paper in listed():
+        lines.append(f"{paper['paper']}: {paper['title']}")
+        for item in paper["items"]:
+            lines.append(f"  {item['item']:8}  {item['title']} ({item['source']})")
+    return "\n".join(lines)
+
+
 def chosen(paper: str, item: str | None = None, repetitions: int | None = None) -> list[Item]:
     """The items of a paper, or one of them.
 
