@@ -234,8 +234,8 @@ _NOTES = (
     "leaves of at least 20, over the mean of as many pairs of replicates.",
     "“Ceiling” is not in the paper: the share of synthetic rows nearer to the half learnt from "
     f"than to the other half may be {CEILING:g} at most. Without it (24) accepts columns learnt by "
-    f"heart beside columns hardly learnt. Under it both halves are learnt from in turn, and there are "
-    f"{FEWER} searches, not {SEEDS}.",
+    f"heart beside columns hardly learnt. Under it both halves are learnt from in turn, and "
+    f"there are {FEWER} searches, not {SEEDS}.",
     "A search begins with five random trials; the others are proposed by expected improvement on a "
     "Gaussian process of the log ratio.",
 )
