@@ -81,7 +81,10 @@ def reproduce(
 
     A page of the same name in ``out`` is replaced, whole: it was made by the same command.
     """
-    items, folder = chosen(paper, item, repetitions), _ready(Path(out))
+    items = chosen(paper, item, repetitions)
+    for one in items:
+        one.ready()  # said now, not after the hours of the items before
+    folder = _ready(Path(out))
     with workers(jobs) as map_:
         bench = Bench(SEED if seed is None else seed, map_, progress)
         for one in items:
