@@ -50,6 +50,10 @@ def test_standard_error_of_a_mean():
     assert cell.error == pytest.approx(np.sqrt(6.0 / 4))  # variance 6 of four values
 
 
+def test_repetitions_that_agree_have_no_error():
+    assert Cell.mean([0.1 + 0.2, 0.3, 0.3]).error == 0.0
+
+
 @pytest.mark.parametrize(
     "ours, error, verdict",
     [
