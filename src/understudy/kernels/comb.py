@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+DUST = 1e-14
+"""Width below which what is left of the starts is rounding error."""
 
 
 def order(keys: Sequence[NDArray[Any]], rows: int) -> Ints:
@@ -69,9 +71,9 @@ def log_measure(along: Ints, low: Floats, high: Floats) -> float:
     ends = np.concatenate((np.minimum(end, 1.0), end[over] - 1.0))
     by = np.argsort(starts, kind="stable")
     reach = np.concatenate(([0.0], np.maximum.accumulate(ends[by])))
-    free = np.maximum(np.append(starts[by], 1.0) - reach, 0.0).sum()
+    gaps = np.append(starts[by], 1.0) - reach
     with np.errstate(divide="ignore"):
-        return float(np.log(free))
+        return float(np.log(gaps[gaps > DUST].sum()))
 
 
 def _steps(rows: int) -> Floats:

@@ -36,6 +36,7 @@ class Boost(Model):
 
     Attributes:
         rounds: most trees of each class; a fifth of the rows says when to stop before.
+        caution: weight of the likelihood that fitted rows have over held ones, when stopping.
         leaves: leaves of each tree; 2 adds columns up, more lets them interact.
         min_leaf: smallest number of rows in a leaf.
         rate: share of each tree that is added.
@@ -46,6 +47,7 @@ class Boost(Model):
 
     name: ClassVar[str] = "boosted"
     rounds: int = 100
+    caution: float = 1.0
     leaves: int = 4
     min_leaf: int = 50
     rate: float = 0.1
@@ -56,6 +58,7 @@ class Boost(Model):
     def check(self, where: str) -> None:
         """Check the ranges of all settings."""
         require_range(f"{where}.rounds", self.rounds, 1, whole=True)
+        require_range(f"{where}.caution", self.caution, 0.0)
         require_range(f"{where}.leaves", self.leaves, 2, whole=True)
         require_range(f"{where}.min_leaf", self.min_leaf, 1, whole=True)
         require_range(f"{where}.rate", self.rate, 1e-4, 1.0)
@@ -74,6 +77,12 @@ class Boost(Model):
         (column,) = columns
         return self.refit(train.select([column, *given]), int(rng.integers(2**31)))
 
+    @property
+    def _growth(self) -> boosting.Growth:
+        return boosting.Growth(
+            self.rounds, self.leaves, self.min_leaf, self.rate, self.penalty, self.caution
+        )
+
     def refit(self, train: Block, seed: int) -> FittedBoost:
         """Fit to a table of the column and its predictors; the seed says which rows are held."""
         column, *given = train.names
@@ -85,7 +94,7 @@ class Boost(Model):
             [train.encoding[name].width for name in given],
             [train.encoding[name].is_nominal for name in given],
             joined[train.codes[column]],
-            boosting.Growth(self.rounds, self.leaves, self.min_leaf, self.rate, self.penalty),
+            self._growth,
             seed,
         )
         return FittedBoost(self, train, seed, joined, count, model)
