@@ -55,8 +55,8 @@ def draw_picture(points: Sequence[Point], share: float, ratio: float) -> str:
     tables = list(dict.fromkeys(point.table for point in points))
     names = list(dict.fromkeys(point.name for point in points))
     parts = [
-        f'<g transform="translate({WIDTH * place} 0)">{_panel(table, points, names, share, ratio)}</g>'
-        for place, table in enumerate(tables)
+        f'<g transform="translate({WIDTH * i} 0)">{_panel(table, points, names, share, ratio)}</g>'
+        for i, table in enumerate(tables)
     ]
     legend = "".join(
         f'<text x="{EDGE}" y="{HEIGHT + 18 * (i + 1)}" fill="{_colour(i)}">● {escape(name)}</text>'
@@ -88,7 +88,9 @@ def _panel(
         f'<text x="{EDGE - 4}" y="{_up(tick) + 4}" text-anchor="end">{tick:g}</text>'
         for tick in (1, 1.5, 2, 4)
     ]
-    parts += [_dot(point, _colour(names.index(point.name))) for point in points if point.table == table]
+    parts += [
+        _dot(point, _colour(names.index(point.name))) for point in points if point.table == table
+    ]
     return "".join(parts)
 
 

@@ -1,9 +1,9 @@
 """The frontier: how near to train, and how far from people never seen, by model and by peer.
 
-A table is split in random halves. A synthesizer learns from one and draws as many rows. Two numbers
-are read against the half it never saw: the share of rows nearer to train (ties one half; 0.5 is what
-a stranger has), and the pMSE ratio of an unpruned tree (leaves of 20; null: the plain mean over
-permuted labels; 1 is what a second sample has). Few copies and a low ratio are easy one at a time.
+A table is split in random halves. A synthesizer learns from one and draws as many rows. Two
+numbers are read against the half it never saw: the share of rows nearer to train (ties one half;
+0.5 is what a stranger has), and the pMSE ratio of an unpruned tree (leaves of 20; null: the plain
+mean over permuted labels; 1 is what a second sample has). Either is easy without the other.
 
 ``python -m benchmarks.frontier [--splits 10] [--tables fair,adult] [--peers]`` for the whole
 picture; in ``make bench`` it runs on three splits, adult on one.
@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.csv as csv
+from pyarrow import csv
 
 from benchmarks import _peers
 from benchmarks._clock import ROOT, timed, verdict
@@ -66,7 +65,7 @@ def load(name: str) -> Table | None:
         source = data("adult.csv")
         return None if source is None else read(source)
     try:
-        import statsmodels.datasets as datasets
+        from statsmodels import datasets
     except ImportError:
         return None
     frame = getattr(datasets, name).load_pandas().data

@@ -1,4 +1,4 @@
-"""Boosted class probabilities: against laws that are known, and against a slow walk of the trees."""
+"""Boosted class probabilities: against laws that are known, and a slow walk of the trees."""
 
 from dataclasses import replace
 
@@ -104,7 +104,9 @@ def test_nothing_to_learn_is_the_share():
     noise = [np.zeros(60, dtype=np.int32)]
     for codes in ([], noise):
         model = grow(codes, [1] * len(codes), [False] * len(codes), label, SMALL, 1)
-        assert model.probabilities(codes, 2) == pytest.approx(np.tile([1 / 2, 1 / 3, 1 / 6], (2, 1)))
+        assert model.probabilities(codes, 2) == pytest.approx(
+            np.tile([1 / 2, 1 / 3, 1 / 6], (2, 1))
+        )
     assert grow(noise, [1], [False], np.zeros(60, np.int32), SMALL, 1).model is None
 
 

@@ -1,8 +1,8 @@
 """Class probabilities by gradient boosting: many small trees, stopped before they learn by heart.
 
-F_k(x) = b_k + rate · Σ_m f_mk(x) and p_k ∝ exp F_k, each f_mk a small tree fitted to the gradient of
-the multinomial log likelihood (Friedman 2001, algorithm 6). Part of the rows is not fitted to; when
-their likelihood stops rising, so does the model. One big tree must choose between large leaves, which
+F_k(x) = b_k + rate · Σ_m f_mk(x) and p_k ∝ exp F_k, each f_mk a small tree fitted to the gradient
+of the multinomial log likelihood (Friedman 2001, algorithm 6). How many rounds are worth it is
+found on rows that a first fit does not see. One big tree must choose between large leaves, which
 blur, and small ones, which repeat their donors; a sum of small trees borrows strength across them.
 """
 
@@ -25,6 +25,10 @@ Floats = NDArray[np.float64]
 MOST_LEVELS = 254
 """Most levels that the boosting library orders anew at every split; more are ordered once."""
 PATIENCE = 5
+NODE = (
+    "value", "feature_idx", "num_threshold", "left", "right", "is_leaf", "is_categorical",
+    "bitset_idx",
+)  # fmt: skip
 HELD = 0.2
 """Share of the rows that tell when to stop."""
 LEAST = 10
@@ -72,13 +76,11 @@ class Boosted:
             return plain
         trees = [tree for round_ in self.model._predictors for tree in round_]
         nodes = np.concatenate([tree.nodes for tree in trees])
-        names = ("value", "feature_idx", "num_threshold", "left", "right", "is_leaf")
-        names = (*names, "is_categorical", "bitset_idx")
         sets = [tree.raw_left_cat_bitsets.reshape(-1, 8) for tree in trees]
         return {
             **plain,
             "baseline": np.ravel(self.model._baseline_prediction),
-            **{f"node.{name}": nodes[name] for name in names},
+            **{f"node.{name}": nodes[name] for name in NODE},
             "tree.start": np.cumsum([0, *(len(tree.nodes) for tree in trees)]),
             "set": np.concatenate(sets),
             "set.start": np.cumsum([0, *map(len, sets)]),

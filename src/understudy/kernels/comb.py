@@ -1,15 +1,15 @@
 """Even draws: one random start, and every row's draw at its place on a comb.
 
-Independent draws add the noise of a second sample to that of train. Here row r, in an order in which
-like rows are neighbours, draws at
+Independent draws add the noise of a second sample to that of train. Here row r, in an order in
+which like rows are neighbours, draws at
 
     u_r = (U + r·φ) mod 1,   φ = (√5 − 1)/2,   U uniform on [0, 1).
 
 Every u_r is uniform, so each row is drawn from its own distribution, as ever. But multiples of the
-golden ratio fill [0, 1) evenly along every stretch of rows (discrepancy of order log n / n: Kuipers &
-Niederreiter 1974, §2.3), so the counts of every group of neighbours stay within about one of what is
-expected. The rows share U and nothing else: a replicate's probability is the measure of the starts U
-that draw it, which is exact and cheap.
+golden ratio fill [0, 1) evenly along every stretch of rows (discrepancy of order log n / n: Kuipers
+& Niederreiter 1974, §2.3), so the counts of every group of neighbours stay within a few of what is
+expected. The rows share U and nothing else: a replicate's probability is the measure of the starts
+U that draw it, which is exact and cheap.
 """
 
 from __future__ import annotations
@@ -77,4 +77,4 @@ def log_measure(along: Ints, low: Floats, high: Floats) -> float:
 
 
 def _steps(rows: int) -> Floats:
-    return (np.arange(rows) * GOLDEN) % 1.0
+    return np.asarray((np.arange(rows) * GOLDEN) % 1.0, dtype=np.float64)

@@ -74,7 +74,8 @@ class Tree:
         """Place of each leaf from left to right: the leaves of a branch are neighbours.
 
         Example:
-            >>> splits = Splits(*np.array([[0, 1, -1, -1, -1], [0] * 5, [1, 3, 0, 0, 0], [2, 4, 0, 0, 0]]))
+            >>> left, right = [1, 3, 0, 0, 0], [2, 4, 0, 0, 0]
+            >>> splits = Splits(*np.array([[0, 1, -1, -1, -1], [0] * 5, left, right]))
             >>> tree = numbered(splits, np.empty(0, np.int32), np.zeros(1, np.int64))
             >>> tree.leaf.tolist(), tree.leaf_order().tolist()
             ([-1, -1, 0, 1, 2], [2, 0, 1])

@@ -100,9 +100,7 @@ class Boost(Model):
         return FittedBoost(self, train, seed, joined, count, model)
 
 
-def _classes(
-    count: NDArray[np.int64], encoding: ColumnEncoding, most: int
-) -> NDArray[np.int32]:
+def _classes(count: NDArray[np.int64], encoding: ColumnEncoding, most: int) -> NDArray[np.int32]:
     """Class of every code. Missing numbers are a class of their own where enough rows have none."""
     if encoding.is_nominal or 0 < count[encoding.missing] < boosting.LEAST:
         return boosting.classes(count, most=most, ordered=not encoding.is_nominal)
@@ -179,7 +177,8 @@ class FittedBoost(Fitted):
     @property
     def _sizes(self) -> Floats:
         seen = self.joined >= 0
-        return np.bincount(self.joined[seen], weights=self.count[seen])
+        sizes = np.bincount(self.joined[seen], weights=self.count[seen])
+        return np.asarray(sizes, dtype=np.float64)
 
     def _along(self, rows: Block) -> NDArray[np.int64]:
         """Rows by the columns given, the last one first (see `Cart`)."""

@@ -30,8 +30,6 @@ from understudy.synth.base import (
 )
 from understudy.tables.encode import Block, ColumnEncoding
 
-_FEW_VALUES = 12  # numbers with no more cells than this are split as classes
-
 
 @dataclass(frozen=True)
 class Cart(Model):
@@ -44,6 +42,7 @@ class Cart(Model):
         complexity: a split must lower the impurity by this share of the root's.
         bootstrap: draw donors' weights once per replicate (proper synthesis).
         smooth: draw numbers inside their cell; false hands out exact donors' values.
+        classes: numbers of no more cells than this are split as levels are, others by their rank.
         spread: draw all rows from one random start on a comb, so that a replicate's counts are as
             even as whole numbers allow; takes the place of the bootstrap.
         structure_rows: grow the tree on at most this many rows; all rows are donors.
@@ -56,6 +55,7 @@ class Cart(Model):
     complexity: float = 0.0
     bootstrap: bool = True
     smooth: bool = True
+    classes: int = 12
     spread: bool = False
     structure_rows: int = 200_000
 
@@ -66,6 +66,7 @@ class Cart(Model):
             require_range(f"{where}.min_split", self.min_split, 2, whole=True)
         if self.max_depth is not None:
             require_range(f"{where}.max_depth", self.max_depth, 0, whole=True)
+        require_range(f"{where}.classes", self.classes, 0, whole=True)
         require_range(f"{where}.complexity", self.complexity, 0.0, 1.0)
         require_range(f"{where}.structure_rows", self.structure_rows, 1000, whole=True)
 
@@ -89,7 +90,7 @@ class Cart(Model):
             [train.codes[name] for name in given],
             [predictor.width for predictor in predictors],
             [predictor.is_nominal for predictor in predictors],
-            _target(train, column),
+            _target(train, column, self.classes),
             min_leaf=self.min_leaf,
             min_split=self.min_split,
             max_depth=self.max_depth,
@@ -322,11 +323,11 @@ def fitted_cart(
     return FittedCart(settings, encoding, given, tree, donors, leaf, place, exact)
 
 
-def _target(train: Block, column: str) -> NDArray[Any]:
+def _target(train: Block, column: str, classes: int) -> NDArray[Any]:
     """What the splits should predict: classes, or a standardised number with a missing flag."""
     encoding = train.encoding[column]
     codes = train.codes[column]
-    if not encoding.is_numeric or encoding.size <= _FEW_VALUES:
+    if not encoding.is_numeric or encoding.size <= classes:
         return class_target(codes, encoding.width)
     rank = codes.astype(np.float64)
     gone = codes == encoding.missing

@@ -141,9 +141,7 @@ class FittedMultinomial(Fitted):
         name = self.columns[0]
         if len(self.classes):
             scores, spot = self.log_probabilities(given), rng.random(given.rows)
-            codes = classes.draw(
-                scores, self.classes, spot, within.get(name), self.encoding.unseen
-            )
+            codes = classes.draw(scores, self.classes, spot, within.get(name), self.encoding.unseen)
         else:  # train had no rows
             codes = np.full(given.rows, self.encoding.missing, dtype=np.int32)
         cells = self.encoding.cells
