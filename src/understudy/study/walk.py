@@ -21,6 +21,7 @@ from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
 from understudy.results import Findings
 from understudy.seeds import stream
+from understudy.study.alike import alike, common, strange_levels
 from understudy.study.judge import (
     Gating,
     Progress,
@@ -168,15 +169,17 @@ def assess(
     measures = measures_of(plan)
     ready = make_ready(original, plan)
     _fit_columns(measures, ready)
-    common, notes = _common(ready.table, synthetic, holdout)
-    train = ready.table.select(common)
+    shared, notes = common(ready.table, synthetic, holdout)
+    train = ready.table.select(shared)
     encoding = fit_encoding(train)
-    held = None if holdout is None else _alike(holdout, train, "the holdout")
+    held = None if holdout is None else alike(holdout, train, "the holdout")
     block, control, fresh = _encode(encoding, train, held, seed)
     release = tuple(
-        encoding.encode(_alike(item, train, f"synthetic table {n}"))
+        encoding.encode(alike(item, train, f"synthetic table {n}"))
         for n, item in enumerate(synthetic, 1)
     )
+    for n, item in enumerate(release, 1):
+        notes += strange_levels(item, f"synthetic table {n}")
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
     evidence = Evidence(
         block,
@@ -251,14 +254,14 @@ def split(
 
 def _prepared(holdout: Table, ready: Ready, plan: Plan) -> Table:
     """A holdout that was brought, after the same steps as the table."""
-    raw = _alike(holdout, ready.raw, "the holdout")
+    raw = alike(holdout, ready.raw, "the holdout")
     if raw.rows < _LEAST_HOLDOUT:
         raise TableError(
             f"the holdout has {raw.rows} rows: at least {_LEAST_HOLDOUT} are needed to compare "
             "with; leave out --holdout to split the table instead"
         )
     held, _ = prepare(raw, plan.prepare)
-    return _alike(held.select(list(ready.table.names)), ready.table, "the holdout")
+    return alike(held.select(list(ready.table.names)), ready.table, "the holdout")
 
 
 def _encode(
@@ -336,37 +339,6 @@ def _dressed(block: Block, ready: Ready, seed: int, replicate: int) -> Table:
     names = [name for name in ready.original.names if name in columns]
     data = pa.table([columns[name] for name in names], names=names)
     return Table(data, ready.original.schema.select(names), ready.original.layout)
-
-
-def _common(
-    train: Table, synthetic: Sequence[Table], holdout: Table | None
-) -> tuple[list[str], list[str]]:
-    """Columns that all tables have, and what differs, in words."""
-    others = [*synthetic, *([] if holdout is None else [holdout])]
-    common = [name for name in train.names if all(name in other.names for other in others)]
-    if not common:
-        raise InputError("the tables have no column in common: compare their headers")
-    notes = []
-    absent = [name for name in train.names if name not in common]
-    if absent:
-        notes.append(f"not compared, since some table lacks them: {', '.join(absent)}")
-    for number, other in enumerate(synthetic, 1):
-        extra = [name for name in other.names if name not in train.names]
-        if extra:
-            notes.append(f"synthetic table {number} has columns of its own: {', '.join(extra)}")
-    return common, notes
-
-
-def _alike(table: Table, like: Table, what: str) -> Table:
-    """The table's columns in the order and kinds of another."""
-    absent = [name for name in like.names if name not in table.names]
-    if absent:
-        raise InputError(f"{what} lacks columns of the original: {', '.join(absent)}")
-    picked = table.select(list(like.names))
-    try:
-        return picked.with_schema(like.schema)
-    except TableError as error:
-        raise TableError(f"{what}: {error}") from None
 
 
 def _sizes(train: Table, control: Block, fresh: Block, tables: Sequence[Table]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from understudy.errors import TableError
 from understudy.tables.dates import find_dates, is_compact, read_as, share_of_dates
-from understudy.tables.detect import is_prose, kind_of, with_role
+from understudy.tables.detect import is_moment, is_prose, kind_of, with_role
 from understudy.tables.numbers import MOST_DECIMALS, Numbers, find_numbers, share_of_numbers
 from understudy.tables.schema import Column, Kind
 from understudy.tables.table import is_text
@@ -79,7 +79,7 @@ def typed_column(field: pa.Field, values: pa.ChunkedArray, change: Mapping[str, 
         if not _numeric(values.type):
             return _declared(name, _as_text(values), ".", change)
         column = replace(column, decimals=_decimals(values))
-    elif not pa.types.is_temporal(values.type):
+    elif not is_moment(values.type):
         return _declared(name, _as_text(values), ".", change)
     if "role" not in change:
         column = with_role(column, values)
