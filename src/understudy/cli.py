@@ -226,14 +226,14 @@ def _say_assessment(study: Any, out: Path, as_json: bool) -> None:
     report = out / "private" / "report.html"
     notes = list(study.findings.provenance["notes"])
     if as_json:
-        reasons = [describe(finding) for finding in failed]
+        reasons = [describe(finding, ours=False) for finding in failed]
         said = {"good": not failed, "reasons": reasons, "notes": notes, "report": str(report)}
         click.echo(json.dumps(said, ensure_ascii=False))
         return
     for note in notes:
         click.echo(f"note: {note}", err=True)
     for finding in failed:
-        click.echo(f"understudy: {describe(finding)}", err=True)
+        click.echo(f"understudy: {describe(finding, ours=False)}", err=True)
     click.echo("A gate fails." if failed else "No gate fails.")
     click.echo(f"Report: {report}")
 

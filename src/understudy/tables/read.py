@@ -171,7 +171,7 @@ def _column(data: pa.Table, name: str, layout: Layout, change: Mapping[str, Any]
         return read_column(name, values, layout.decimal, change)
     try:
         return typed_column(data.schema.field(name), values, change)
-    except pa.ArrowNotImplementedError:  # lists, intervals: whatever the plan says, no kind holds it
+    except pa.ArrowNotImplementedError:  # no kind holds lists or intervals
         raise unusable(name, values.type) from None
 
 
