@@ -10,6 +10,8 @@ from typing import Any, Self
 
 from understudy.errors import PlanError
 
+LEAST_ROWS = 100  # a measure that looks at fewer rows of a table says nothing about it
+
 
 class Settings:
     """What models, protections and measures have in common: a plan's table makes one.
@@ -60,7 +62,7 @@ def require_range(
     """
     # 5.0 is no whole number: scikit-learn and NumPy read it as a share, or refuse it, much later.
     good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    good = good and low <= value <= high
+    good = good and low <= value <= high and not isinf(value)
     if not good:
         kind = "a whole number" if whole else "a number"
         limit = f"at least {low}" if isinf(high) else f"from {low} to {high}"

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from understudy.tables.encode import Encoding
 
 AUTO = "auto"
+MOST_ROWS = 2**31 - 1  # what positions in Arrow's and our own arrays can count
+KEEP = "keep"  # the name of a model and of a role: where one is given, the other follows
+_LEAST_ERROR = 1e-6  # rarer false alarms are beyond what intervals can promise
+_NEEDS = {"format": "datetime", "levels": "ordinal"}  # the kind that a key makes sense for
 _LOOK = ("kind", "role", "levels", "missing", "decimals", "fixed", "format", "label")
 _SYNTHESIS = ("model", "order", "replicates", "rows")
 _VISIT = ("model", "columns", "given", "without", "strata")
@@ -87,7 +91,7 @@ class VisitPlan:
         """Read a TOML table."""
         for name in ("model", "columns"):
             if name not in table:
-                raise PlanError(f"{where}.{name}", None, "given: each visit names its own")
+                raise PlanError(f"{where}.{name}", None, "a value: each visit names its own")
         given = table.get("given")
         if table.get("strata") is not None:
             checks.is_text(f"{where}.strata", table["strata"])
@@ -131,6 +135,8 @@ class Gates:
         object.__setattr__(self, "names", checks.texts("gates.names", self.names))
         checks.is_flag("gates.strict", self.strict)
         checks.is_share("gates.error", self.error)
+        if self.error < _LEAST_ERROR:
+            raise PlanError("gates.error", self.error, f"a share from {_LEAST_ERROR}")
 
 
 @dataclass(frozen=True)
@@ -185,10 +191,13 @@ class Plan:
         _check_columns(self.columns)
         if isinstance(self.order, str):
             checks.one_of("synthesis.order", self.order, ORDERS)
+        if self.model == KEEP:
+            expected = "a model that draws; columns are kept by their role, or by a visit"
+            raise PlanError("synthesis.model", self.model, expected)
         check_model("synthesis", self.model, self.settings, _SYNTHESIS)
         checks.is_whole("synthesis.replicates", self.replicates, 1)
         if self.rows is not None:
-            checks.is_whole("synthesis.rows", self.rows, 1)
+            checks.is_whole("synthesis.rows", self.rows, 1, MOST_ROWS)
         for place, visit in enumerate(self.visits):
             _check_visit(f"visits[{place}]", visit)
         for name, settings in self.measure.items():
@@ -273,11 +282,10 @@ class Plan:
 
     @property
     def looks(self) -> dict[str, dict[str, Any]]:
-        """The part of ``columns`` that `Schema.update` takes."""
-        return {
-            name: {key: value for key, value in look.items() if key in _LOOK}
-            for name, look in self.columns.items()
-        }
+        """The part of ``columns`` that `Schema.update` takes; a visit that keeps is a role."""
+        looks = {name: _look(look) for name, look in self.columns.items()}
+        kept = [name for v in self.visits if v.model == KEEP for name in v.columns]
+        return {**looks, **{name: {**looks.get(name, {}), "role": KEEP} for name in kept}}
 
     @property
     def needs_leaf(self) -> bool:
@@ -354,8 +362,18 @@ def _check_columns(columns: Mapping[str, Mapping[str, Any]]) -> None:
             checks.one_of(f"{where}.identifier", look["identifier"], ["drop", "surrogate"])
         if "text" in look:
             checks.one_of(f"{where}.text", look["text"], ["drop"])
-        changes = {key: value for key, value in look.items() if key in _LOOK}
-        Schema((Column(name, Kind.NUMBER),)).update({name: changes})
+        kind = look.get("kind")
+        for key in _NEEDS.keys() & look:
+            if kind not in (None, _NEEDS[key]) or len(_NEEDS.keys() & look) > 1:
+                expected = f"nothing, or kind = {_NEEDS[key]!r}: no other kind has a {key}"
+                raise PlanError(f"{where}.{key}", look[key], expected)
+        Schema((Column(name, Kind.NUMBER),)).update({name: _look(look)})
+
+
+def _look(look: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema's part of a column's table; a date format or an order of levels names a kind."""
+    implied = [("kind", kind) for key, kind in _NEEDS.items() if key in look]
+    return dict(implied) | {key: value for key, value in look.items() if key in _LOOK}
 
 
 def _check_visit(where: str, visit: VisitPlan) -> None:

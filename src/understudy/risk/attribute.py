@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from understudy.errors import PlanError
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, points, row_numbers
 from understudy.kernels.balls import balls, shells
 from understudy.kernels.resample import interval
+from understudy.settings import require_range
 from understudy.tables.encode import Block, stack
 from understudy.tables.schema import Role
 
@@ -51,6 +54,16 @@ class Attribute(Measure):
     names: ClassVar[tuple[str, ...]] = ("attribute.exceeding", "attribute.max_ratio")
     c: float = 10.0
     deltas: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+    def check(self, where: str) -> None:
+        """Check the ranges of all settings."""
+        require_range(f"{where}.c", self.c, 1.0)
+        if not isinstance(self.deltas, tuple) or not self.deltas:
+            raise PlanError(f"{where}.deltas", self.deltas, "a list of radii")
+        for delta in self.deltas:
+            require_range(f"{where}.deltas", delta, 0.0)
+        if any(low >= high for low, high in pairwise(self.deltas)):
+            raise PlanError(f"{where}.deltas", list(self.deltas), "rising radii")
 
     def prepare(
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map

@@ -19,6 +19,7 @@ from understudy import __version__
 from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
+from understudy.plans.visits import check_left
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.alike import alike, common, strange_levels
@@ -236,6 +237,12 @@ def make_ready(table: Table, plan: Plan) -> Ready:
             "no column is left to synthesise: all are identifiers or free text "
             f"({', '.join(dropped)}); set their kind in the plan if that is wrong"
         )
+    if all(prepared.schema[name].role is Role.KEEP for name in rest):
+        raise TableError(
+            "every column is kept as it is: nothing would be synthetic; give at least "
+            "one column another role than keep"
+        )
+    check_left(plan, rest)
     receipts = tuple(_receipt("prepare", {"did": sentence}) for sentence in sentences)
     return Ready(prepared.select(rest), dropped, tuple(surrogate), prepared, receipts, table)
 

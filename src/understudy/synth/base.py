@@ -16,9 +16,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import PlanError
 from understudy.settings import Settings
-from understudy.settings import require_range as require_range  # models take it from here
+from understudy.settings import require_range as require_range  # noqa: PLC0414 (models take it from here)
 from understudy.tables.encode import Block
 
 Floats = NDArray[np.float64]
