@@ -424,3 +424,14 @@ def test_a_run_that_came_first_is_never_touched(study, tmp_path, monkeypatch):
 def test_parquet_says_synthetic_in_its_metadata(released):
     stored = pq.read_schema(released / "release" / "synthetic-1.parquet")
     assert stored.metadata[b"understudy"] == b"synthetic"
+
+
+def test_a_folder_that_may_not_be_looked_into_is_no_bug(released, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("is_dir", "read_text", "iterdir"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, name, refused)
+            with pytest.raises(InputError, match=r"cannot read .*Permission denied"):
+                verify(released)

@@ -58,8 +58,19 @@ def _options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
+def _folder(context: click.Context, option: click.Parameter, name: str) -> Path:
+    """A folder's name: an empty one (``--out $FORGOTTEN``) would mean the current folder."""
+    if not name.strip():
+        raise click.BadParameter("an empty name: say which folder, or . for this one")
+    return Path(name)
+
+
+_OUT: dict[str, Any] = {"metavar": "DIR", "callback": _folder}
 _SHARED = {
-    "out": click.option("--out", type=Path, required=True, metavar="DIR", help="Folder to write."),
+    "out": click.option("--out", required=True, help="Folder to write.", **_OUT),
+    "demo's out": click.option(
+        "--out", default="demo", show_default=True, help="Folder to write.", **_OUT
+    ),
     "plan": click.option("--plan", metavar="PLAN", help="A plan file, or a shipped plan's name."),
     "seed": click.option(
         "--seed",
@@ -69,6 +80,14 @@ _SHARED = {
     ),
     "holdout": click.option(
         "--holdout", metavar="FILE", help="Rows that judge the release, instead of a split."
+    ),
+    "strangers": click.option(
+        "--holdout",
+        metavar="FILE",
+        help="Rows that the tables were not made from. Without them closeness is not measured.",
+    ),
+    "draws": click.option(
+        "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the measures' samples."
     ),
     "jobs": click.option(
         "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads (default: all cores)."
@@ -116,7 +135,7 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     """
     from understudy import api
 
-    _one_stdin(file, options["holdout"])
+    _one_stdin(file, options["holdout"], options["plan"])
     with Watch(as_json) as watch:
         outcome = api.release(file, out, progress=watch, **options)
     _finish(outcome, as_json)
@@ -125,7 +144,7 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
 @cli.command()
 @click.argument("original", metavar="ORIGINAL")
 @click.argument("synthetic", nargs=-1, required=True, metavar="SYNTHETIC...")
-@_options("out", "plan", "seed", "holdout", "jobs", "json")
+@_options("out", "plan", "draws", "strangers", "jobs", "json")
 def assess(
     original: str, synthetic: tuple[str, ...], out: Path, as_json: bool, **options: Any
 ) -> None:
@@ -137,7 +156,7 @@ def assess(
     """
     from understudy import api
 
-    _one_stdin(original, *synthetic, options["holdout"])
+    _one_stdin(original, *synthetic, options["holdout"], options["plan"])
     with Watch(as_json) as watch:
         study = api.assess(original, list(synthetic), out, progress=watch, **options)
     failed = study.findings.failed(strict=study.plan.gates.strict)
@@ -169,7 +188,7 @@ def verify(folder: Path, as_json: bool) -> None:
 
 
 @cli.command()
-@_options("out", "seed", "jobs", "json")
+@_options("demo's out", "seed", "jobs", "json")
 def demo(out: Path, as_json: bool, **options: Any) -> None:
     """Run `release` on the built-in fictional outbreak.
 
@@ -186,7 +205,7 @@ def demo(out: Path, as_json: bool, **options: Any) -> None:
 
 def _one_stdin(*files: str | None) -> None:
     if files.count("-") > 1:
-        raise InputError("standard input (-) can be read once: give the other table as a file")
+        raise InputError("standard input (-) can be read once: give the other as a file")
 
 
 def _finish(outcome: Any, as_json: bool) -> None:
@@ -258,6 +277,7 @@ def main() -> NoReturn:
     """Run a command; every error becomes one message and an exit status."""
     if not sys.warnoptions:  # what a library wants changed in our code is not the user's business
         warnings.simplefilter("ignore")
+    _reopen()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters shows others
             stream.reconfigure(errors="backslashreplace")
@@ -267,13 +287,32 @@ def main() -> NoReturn:
             status = _run()
             sys.stdout.flush()
     except BrokenPipeError:  # who read our output has left: nobody is there to be told
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # no file's: a stream's
+            _drop_output()
+            error = InputError(
+                f"cannot write to standard output: {error.strerror or error}; files that were "
+                "written are whole"
+            )
         sys.exit(_report(click.Abort() if interrupts.came else error))
     except KeyboardInterrupt:
         sys.exit(_report(click.Abort()))
     sys.exit(status)
+
+
+def _reopen() -> None:
+    """Streams that whoever started us has closed: what is said there goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def _drop_output() -> None:
+    """Forget what could not be written, or Python would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run() -> int:

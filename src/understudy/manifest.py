@@ -58,15 +58,19 @@ def file_hash(path: Path) -> str:
 def verify(folder: str | Path) -> Verification:
     """Check a release folder against its manifest, and verdicts where ``private/`` is present."""
     folder = Path(folder)
+    try:
+        return _verified(folder)
+    except OSError as error:
+        raise InputError(f"cannot read {folder}: {error.strerror or error}") from None
+
+
+def _verified(folder: Path) -> Verification:
     private = folder / "private"
     release = folder / "release" if (folder / "release").is_dir() else folder
     if private.is_dir() and release == folder:
         raise InputError(f"{folder} holds no release to verify: its tables were withheld")
     manifest = _manifest(release / NAME)
-    try:
-        problems = list(_compare(release, manifest["files"]))
-    except OSError as error:
-        raise InputError(f"cannot read {release}: {error.strerror}") from None
+    problems = list(_compare(release, manifest["files"]))
     checked = [f"{len(manifest['files'])} files against their hashes"]
     if private.is_dir():
         problems += _private(private, manifest)
@@ -81,7 +85,7 @@ def _manifest(path: Path) -> Mapping[str, Any]:
             raise TypeError
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"no manifest at {path}: is this a release folder?") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         raise InputError(f"{path} is not a manifest that this version can read") from None
     return dict(manifest)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -237,7 +238,9 @@ class Plan:
 
     @classmethod
     def read(cls, path_or_name: str | Path) -> Plan:
-        """Read a plan file, or a plan that ships with the package, by its name."""
+        """Read a plan file (``-``: standard input), or a plan that ships with the package."""
+        if str(path_or_name) == "-" and sys.stdin is not None:
+            return cls.from_toml(sys.stdin.read(), "standard input")
         path = Path(path_or_name)
         shipped = resources.files("understudy.plans").joinpath(f"{path_or_name}.toml")
         if not path.is_file() and path.name == str(path_or_name) and shipped.is_file():

@@ -80,6 +80,8 @@ def _load(source: Any) -> tuple[pa.Table, Layout, list[str]]:
 
 def _bytes(source: str | Path) -> bytes:
     if str(source) == "-":
+        if sys.stdin is None:
+            raise TableError("standard input is closed: give a file, or send the table through it")
         return sys.stdin.buffer.read()
     try:
         return Path(source).read_bytes()
