@@ -329,7 +329,7 @@ cli.main()
 """
 MOMENTS = [("choose leaf 2", "SIGINT"), ("fit", "SIGTERM"), ("measure closeness", "SIGINT"),
            ("report", "SIGTERM"), ("after _write_private", "SIGINT"), ("_write_tables", "SIGTERM"),
-           ("note", "SIGINT"), ("_move", "SIGTERM")]  # fmt: skip
+           ("note", "SIGINT"), ("_move", "SIGTERM"), ("_write_tables", "SIGHUP")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("moment", "number"), MOMENTS)

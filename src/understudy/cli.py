@@ -326,8 +326,18 @@ def _run() -> int:
     return 0
 
 
+def _hang_up() -> list[int]:
+    """The signal of a terminal that closes, where there is one and ``nohup`` does not ignore it."""
+    number = getattr(signal, "SIGHUP", None)
+    ignored = number is None or signal.getsignal(number) is signal.SIG_IGN
+    return [] if ignored else [number]
+
+
 class _Interrupts:
-    """Ctrl-C and the request to end unwind the program once; cleaning up is not interrupted."""
+    """Ctrl-C, a request to end, a terminal that closes: each unwinds the program, and once only.
+
+    Cleaning up is not interrupted.
+    """
 
     def __init__(self) -> None:
         self.came = False
@@ -335,7 +345,7 @@ class _Interrupts:
 
     def __enter__(self) -> _Interrupts:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, *_hang_up()):
                 self.before[number] = signal.signal(number, self._unwind)
         return self
 

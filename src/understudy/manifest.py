@@ -21,6 +21,8 @@ _FOLLOWS = {
     Verdict.HOLDS: {Verdict.HOLDS, Verdict.UNDECIDED},
     Verdict.NOT_MEASURED: {Verdict.NOT_MEASURED, Verdict.NOT_APPLICABLE},
 }
+_UNREADABLE = (ValueError, KeyError, TypeError, RecursionError)
+_UNMEASURED = (Verdict.NOT_MEASURED, Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def _manifest(path: Path) -> Mapping[str, Any]:
             raise TypeError
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"no manifest at {path}: is this a release folder?") from None
-    except (ValueError, KeyError, TypeError):
+    except _UNREADABLE:
         raise InputError(f"{path} is not a manifest that this version can read") from None
     return dict(manifest)
 
@@ -106,7 +108,7 @@ def _private(private: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     try:
         findings = Findings.from_json(json.loads((private / "findings.json").read_text("utf-8")))
         plan = Plan.from_toml((private / "plan.toml").read_text("utf-8"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, PlanError):
+    except (OSError, *_UNREADABLE, AttributeError, PlanError):
         yield "private/ lacks a readable findings.json or plan.toml"
         return
     if plan.sha256 != manifest.get("plan_sha256") or plan.sha256 != findings.plan_sha256:
@@ -123,10 +125,19 @@ def _verdicts(findings: Findings, plan: Plan) -> Iterator[str]:
             yield f"the verdict of {name} does not follow from its numbers"
         if finding.gate != gating.gates(finding.estimate):
             yield f"{name} is {'' if finding.gate else 'not '}a gate, and the plan says otherwise"
-    gates = {finding.estimate.measure for finding in findings.findings if finding.gate}
     for measure in plan.gates.names:
-        if measure not in gates:
-            yield f"the gate {measure} has no finding"
+        yield from _answered(measure, findings, plan.replicates)
+
+
+def _answered(measure: str, findings: Findings, replicates: int) -> Iterator[str]:
+    """Every gate has a finding, and one for each replicate if it was measured at all."""
+    own = [f for f in findings.findings if f.gate and f.estimate.measure == measure]
+    if not own:
+        yield f"the gate {measure} has no finding"
+    if any(finding.verdict not in _UNMEASURED for finding in own):
+        judged = {finding.estimate.replicate for finding in own}
+        for number in sorted(set(range(1, replicates + 1)) - judged):
+            yield f"the gate {measure} has no finding for replicate {number}"
 
 
 def _follows(finding: Finding) -> bool:
