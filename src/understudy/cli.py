@@ -219,11 +219,15 @@ def _finish(outcome: Any, as_json: bool) -> None:
                     "folder": str(outcome.folder),
                     "report": str(outcome.report),
                     "reasons": list(outcome.reasons),
+                    "notes": list(outcome.notes),
                 },
                 ensure_ascii=False,
             )
         )
-    elif outcome.released:
+        sys.exit(0 if outcome.released else GATE_FAILED)
+    for sentence in outcome.notes:
+        click.echo(f"note: {sentence}", err=True)
+    if outcome.released:
         for reason in outcome.reasons:
             click.echo(f"forced: {reason}", err=True)
         click.echo(f"Released to {outcome.folder / 'release'}")
@@ -328,9 +332,9 @@ def _run() -> int:
 
 def _hang_up() -> list[int]:
     """The signal of a terminal that closes, where there is one and ``nohup`` does not ignore it."""
-    number = getattr(signal, "SIGHUP", None)
-    ignored = number is None or signal.getsignal(number) is signal.SIG_IGN
-    return [] if ignored else [number]
+    if not hasattr(signal, "SIGHUP") or signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return []
+    return [signal.SIGHUP]
 
 
 class _Interrupts:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import GateFailed, InputError
 from understudy.manifest import write_manifest
-from understudy.note import note
+from understudy.note import note, unresolved
 from understudy.results import Finding, Findings, Verdict
 from understudy.seeds import is_short
 from understudy.study import Study
@@ -37,12 +37,14 @@ class Outcome:
         released: whether ``release/`` exists.
         reasons: why not (or what ``--force`` overrode), one sentence each.
         forced: released in spite of the reasons.
+        notes: what to know all the same, one sentence each.
     """
 
     folder: Path
     released: bool
     reasons: tuple[str, ...]
     forced: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def report(self) -> Path:
@@ -113,7 +115,8 @@ def save(
             (release / "NOTE.md").write_text(note(study, forced=forced), encoding="utf-8")
             write_manifest(release, study.plan.sha256, forced=forced)
         _move(partial, folder, ["private", "release"] if released else ["private"])
-    return Outcome(folder, released, reasons, forced)
+    notes = (f"{sentence}: see the receipts" for sentence in unresolved(study.findings))
+    return Outcome(folder, released, reasons, forced, tuple(notes))
 
 
 def save_assessment(study: Study, folder: Path, page: str, log: str) -> Outcome:
