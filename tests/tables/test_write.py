@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import TableError
 from understudy.tables.dates import format_dates
+from understudy.tables.encode import fit_encoding
 from understudy.tables.numbers import format_numbers
 from understudy.tables.read import read
 from understudy.tables.schema import Column, Kind, Layout, Schema
@@ -249,6 +250,25 @@ def test_typed_files_keep_types_labels_and_metadata(tmp_path, form):
     back = pa.parquet.read_table(target) if form == "parquet" else pa.feather.read_table(target)
     assert b"understudy" not in back.schema.metadata
     assert back.schema.metadata[b"study"] == b"x"
+
+
+@pytest.mark.parametrize("cells", [
+    [str(code) for code in (-(2**63) + 5, 2**62 + 1, 2**63 - 3, 12)],
+    [f"{2**53 + i}.25" for i in range(4)],
+    [f"{2**53 + i}" + (".5" if i % 2 else "") for i in range(4)],
+    [f"{2**53 + i}" + (".5" if i % 2 else ".0") for i in range(4)],
+    ["100.12345678901234", "0.123456789012345", "5.5", "7.25"],
+])  # fmt: skip
+@pytest.mark.parametrize("mark", [".", ","])
+def test_long_numbers_survive_the_encoding(cells, mark, tmp_path):
+    lines = ["code;sex", *(f"{cell.replace('.', mark)};{'fm'[i % 2]}"
+                           for i, cell in enumerate(cells * 5))]  # fmt: skip
+    raw = ("\n".join(lines) + "\n").encode()
+    (tmp_path / "t.csv").write_bytes(raw)
+    table = read(tmp_path / "t.csv")
+    assert table.schema["code"].kind is Kind.NUMBER and written_bytes(table) == raw
+    encoding = fit_encoding(table)
+    assert written_bytes(encoding.decode(encoding.encode(table))) == raw
 
 
 def test_a_synthetic_file_has_no_notes_about_the_original(tmp_path):
