@@ -271,6 +271,31 @@ def test_long_numbers_survive_the_encoding(cells, mark, tmp_path):
     assert written_bytes(encoding.decode(encoding.encode(table))) == raw
 
 
+FORMS = [
+    "%B %d, %Y", "%b %-d, %Y", "%-d %B %Y", "%-d-%b-%Y", "%-m/%-d/%Y %-I:%M %p", "%I:%M %p",
+    "%m/%d/%Y %I:%M:%S %p", "%d.%m.%Y %-H:%M", "%-I:%M%p",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("first", [1, 13])
+def test_dates_of_other_countries_and_half_days_come_back(form, first, tmp_path):
+    start = dt.datetime(2020, 1, first, 10 + first, 5, 9)
+    days = [start + dt.timedelta(days=9 * i, hours=7 * i, minutes=i) for i in range(40)]
+    raw = ("when;sex\n" + "".join(f"{d.strftime(form)};{'fm'[d.day % 2]}\n" for d in days)).encode()
+    (tmp_path / "t.csv").write_bytes(raw)
+    table = read(tmp_path / "t.csv")
+    assert table.schema["when"].format == form and table.notes == ()
+    encoding = fit_encoding(table)
+    assert written_bytes(encoding.decode(encoding.encode(table))) == raw
+
+
+def test_hours_that_need_no_zero_are_no_second_reading(tmp_path):
+    (tmp_path / "t.csv").write_text("at,sex\n" + "10:05,m\n11:30,f\n" * 9)
+    assert read(tmp_path / "t.csv").schema["at"].format == "%H:%M"
+    assert read(tmp_path / "t.csv").notes == ()
+
+
 def test_a_synthetic_file_has_no_notes_about_the_original(tmp_path):
     frame = pd.DataFrame({"age": pd.array([31, None, 49], dtype="Int64"), "sex": ["m", "f", "m"]})
     frame.attrs = {"source": "canary"}
