@@ -28,6 +28,7 @@ class Numbers:
         point_zero: whole values among fractions look like ``3.0``.
         infinite: number of cells that are no finite number, now missing.
         trimmed: cells had spaces around them.
+        mark: the decimal mark.
     """
 
     values: pa.ChunkedArray
@@ -36,6 +37,7 @@ class Numbers:
     point_zero: bool | None = None
     infinite: int = 0
     trimmed: bool = False
+    mark: str = "."
 
 
 def find_numbers(values: pa.ChunkedArray, mark: str = ".") -> Numbers | None:
@@ -69,6 +71,20 @@ def share_of_numbers(values: pa.ChunkedArray, rows: int = 1000) -> float:
     if len(cells) == 0:
         return 0.0
     return float(pc.mean(pc.match_substring_regex(cells, _NUMBER)).as_py())
+
+
+def marks_thousands(values: pa.ChunkedArray, found: Numbers) -> bool:
+    """Tell whether the mark separates thousands: 999, 1,234 and 6,170 in one column.
+
+    Whoever writes 6,170 for 6.17 writes 2 with three digits after the mark as well.
+    """
+    if found.decimals != 3 or found.fixed:
+        return False
+    marked = pc.match_substring(values, found.mark)
+    groups = pc.match_substring_regex(values, r"^-?[1-9]\d{0,2}[.,]\d{3}$")
+    small = pc.match_substring_regex(values, r"^-?\d{1,3}$")
+    zero = _any(pc.and_(marked, pc.ends_with(values, "0")))
+    return zero and _any(small) and _all(pc.if_else(marked, groups, small))
 
 
 def _find(values: pa.ChunkedArray, mark: str) -> Numbers | None:
@@ -109,7 +125,8 @@ def _fractions(values: pa.ChunkedArray, mark: str) -> Numbers | None:
             return Numbers(narrower.values, infinite=infinite)
     decimals, fixed, point_zero = _look(pointed, floats)
     exact = None if decimals is None else _exact(pointed, floats, decimals)
-    return Numbers(floats if exact is None else exact, decimals, fixed, point_zero, infinite)
+    values = floats if exact is None else exact
+    return Numbers(values, decimals, fixed, point_zero, infinite, mark=mark)
 
 
 def _exact(texts: pa.ChunkedArray, floats: pa.ChunkedArray, decimals: int) -> Any:
