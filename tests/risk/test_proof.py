@@ -136,6 +136,21 @@ def test_a_near_copy_is_caught(people):
     assert all(found[n, None].verdict is FAILS for n in ("dcr.p05", "nndr.p05", "dcr.share"))
 
 
+def test_digits_that_train_lacks_hide_no_copy(people):
+    """Ages are whole and incomes have one decimal: what is added below them is rounded away."""
+    world = people("mixed", 600, 300, 1)
+    jitter = {
+        n: v + np.where(world.rng.random(600) < 0.5, -0.04, 0.04)
+        for n, v in world.train.values.items()
+    }
+    found = world.findings(Block(world.encoding, 600, world.train.codes, jitter))
+    assert found["ims", None].estimate.value == 1.0 == found["copies", None].estimate.value
+    assert {found[n, None].verdict for n in ("ims", "copies")} == {FAILS}
+    moved = {n: v + 1 for n, v in world.train.values.items()}
+    other = world.values("closeness", Block(world.encoding, 600, world.train.codes, moved))
+    assert other["ims", None].value < 0.5
+
+
 @pytest.mark.parametrize("process", ["continuous", "mixed"])
 def test_a_release_with_30_percent_copied_rows_fails(people, process):
     world = people(process, 600, 300, 1)
