@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.results import Verdict
+from understudy.risk.copies import Copies
 from understudy.tables.encode import Block, stack
 
 FAILS, HOLDS, UNDECIDED = Verdict.FAILS, Verdict.HOLDS, Verdict.UNDECIDED
@@ -84,10 +85,18 @@ def test_a_copy_is_always_refused(people, process):
     assert world.findings(shuffled)["copies", None].verdict is FAILS
 
 
+@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse", "number", "binary"])
+def test_no_margin_lets_a_copy_through(people, process):
+    world = people(process, 200, 60, 1)
+    evidence = world.evidence(world.train, margins={"copies": 0.99}, level=0.99999)
+    judge = Copies().prepare(evidence, rng=world.rng)
+    (found,) = judge.estimates(world.train, rng=world.rng)
+    assert found.verdict() is FAILS and "exactly train's rows" in found.note
+
+
 def test_a_table_of_one_distinct_row_has_nothing_to_copy(make):
     block = make.encoded(make.levels(a=["same"] * 60, b=["too"] * 60))
     from understudy.evidence import Evidence
-    from understudy.risk.copies import Copies
 
     evidence = Evidence(block, block, block, (block,))
     rng = np.random.default_rng(0)

@@ -37,9 +37,9 @@ class Copies(Measure):
     reproduces train's shares and draws from them has √(1 − c) of that left; a copy, of all rows or
     of N_Z of them, has √max(1 − 2c, 0). Halfway between the two the margin ends.
 
-    A release with exactly train's shares is a copy whatever the interval says. Where rows are so
-    few or so coarse that chance does that too (one binary column of 1,000 rows: 2% of fresh
-    draws), it is refused all the same: nobody could tell the two apart.
+    A release with exactly train's shares is always refused. Where rows are so few or so coarse that
+    chance does that too (one binary column of 1,000 rows: 2% of fresh draws), nobody could tell the
+    two apart.
     """
 
     names: ClassVar[tuple[str, ...]] = ("copies",)
@@ -78,13 +78,9 @@ class CopiesJudge(Judge):
         if len(np.unique(train)) < 2:
             return [Estimate.absent("copies", "train's rows are all alike: nothing to copy")]
         found = self._compared(release, rng)
-        return [_exact(found) if same_shares(train, other) else found]
-
-    def calibration(
-        self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
-    ) -> list[Estimate]:
-        """By the interval alone: what only an exact copy gives away is not power."""
-        return [self._compared(release, rng)]
+        # Without any distance there is no doubt either: the interval is the point 1.
+        exact = "the release has exactly train's rows, in the same shares"
+        return [replace(found, note=exact) if same_shares(train, other) else found]
 
     def _compared(self, release: Block, rng: np.random.Generator) -> Estimate:
         value, null, sd = self.compare(release, rng)
@@ -99,17 +95,3 @@ class CopiesJudge(Judge):
         if np.isnan(self.control_excess):
             return null
         return f"{null}; the control half's excess over its own null is {self.control_excess:+.4f}"
-
-
-def _exact(found: Estimate) -> Estimate:
-    """The verdict on a copy: no chance worth naming, so no interval and no margin either."""
-    gap = max(found.value - found.reference, 1e-9)
-    return replace(
-        found,
-        low=found.value,
-        high=found.value,
-        gap_low=gap,
-        gap_high=gap,
-        margin=0.0,
-        note="the release has exactly train's rows, in the same shares",
-    )
