@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from understudy.errors import GateFailed, InputError
 from understudy.manifest import write_manifest
 from understudy.note import note, unresolved
+from understudy.report.words import advice
 from understudy.results import Finding, Findings, Verdict
 from understudy.seeds import is_short
 from understudy.study import Study
@@ -161,21 +162,16 @@ def describe(finding: Finding, *, ours: bool = True) -> str:
     if finding.verdict is Verdict.NOT_MEASURED:
         return f"{gate} could not be measured: {estimate.note}; {_UNMEASURED}"
     word = "fails" if finding.verdict is Verdict.FAILS else "is undecided, which the plan refuses"
-    advice = f"; {_ADVICE.get(estimate.measure, _TIGHTEN)}" if ours else ""
+    remedy = f"; {advice(estimate.measure)}" if ours else ""
     return (
         f"{gate} {word}: {estimate.value:.4g} where the reference is {estimate.reference:.4g} "
-        f"(margin {estimate.margin:.3g}){advice}"
+        f"(margin {estimate.margin:.3g}){remedy}"
     )
 
 
-_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
 _UNMEASURED = (
     "leave it out of gates.names in the plan if the table cannot have it, and say why in notes"
 )
-_ADVICE = {
-    "copies": "the release repeats train's rows: synthesise anew, never release a copy",
-    "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
-}
 
 
 @contextlib.contextmanager

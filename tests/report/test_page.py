@@ -103,6 +103,30 @@ def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     assert read.count("details") == len(charts) - 1  # the pairs' table stands beside the map
 
 
+def test_cells_that_are_stacked_on_a_narrow_screen_say_their_column(read: Reader) -> None:
+    """`display: block` takes a table's meaning away; roles and names give it back."""
+    stacked = [dict(a) for tag, a, _ in read.elements if "stacks" in str(a.get("class"))]
+    assert len(stacked) == 3 and all(attrs["role"] == "table" for attrs in stacked)
+    names = {attrs.get("data-name") for tag, attrs, _ in read.elements if tag == "td"}
+    assert names >= {"Reference", "Difference", "Allowed", "About", "Value", "This release"}
+
+
+def test_a_gate_that_was_not_measured_says_why_once() -> None:
+    lost = finding("ims", Verdict.NOT_MEASURED, value=NAN, gate=True, note="there is no holdout")
+    made = Findings("", {"holdout": {"rows": 0}}, (lost,))
+    said = Reader(page(made, {})).words
+    detail = said[said.rindex("Gates in detail") : said.rindex("All findings")]
+    assert detail.count("There is no holdout") == 1
+    assert "held-out people, the ideal release" not in detail
+    assert "The same as a table" not in detail
+
+
+def test_a_map_without_a_bad_pair_does_not_look_bad(read: Reader) -> None:
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    scale = json.loads(specs["spec-pairs"])["encoding"]["fillOpacity"]["scale"]
+    assert scale["domain"] == [0, 0.1] and "full colour is 10% or more" in read.words
+
+
 def test_hostile_names_are_text_and_nothing_else(html: str, read: Reader) -> None:
     for name in HOSTILE:
         assert " ".join(name.split()) in read.words

@@ -8,9 +8,7 @@ from typing import Any
 
 from understudy.report.judged import Gate, Row
 from understudy.report.numbers import count
-from understudy.report.words import ATTACKERS, VERDICTS
-
-_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
+from understudy.report.words import ATTACKERS, VERDICTS, advice
 
 
 @dataclass(frozen=True)
@@ -50,23 +48,30 @@ def banner(gates: Sequence[Gate], provenance: Mapping[str, Any], holdout_rows: i
     outcome = provenance.get("outcome") or {}
     blocking = {"fails", "not-measured"} | ({"undecided"} if provenance.get("strict") else set())
     stopped = [one.worst for one in gates if one.worst.state in blocking]
-    advice = "" if _assessed(provenance) else f" To change it, {_TIGHTEN}."
-    reasons = tuple(outcome.get("reasons") or _reasons(stopped, advice))
+    # What the command line says of gates is said here in the words of the page, gate by gate.
+    told = [str(one) for one in outcome.get("reasons", ()) if not str(one).startswith("gate ")]
+    reasons = (*told, *_reasons(stopped, ours=not _assessed(provenance)))
     state = _state(provenance, outcome, bool(stopped), bool(gates))
     icon, word, text = _BANNERS[state]
     sentence = f"{text} {_tally(gates)}".strip()
     return Banner(state, icon, word, sentence, reasons, _cautions(gates, holdout_rows))
 
 
-def _reasons(stopped: Sequence[Row], advice: str) -> list[str]:
-    """Why gates block, in words: those that fail one by one, others by what they share."""
+def _reasons(stopped: Sequence[Row], *, ours: bool) -> list[str]:
+    """Why gates block, in words: those that fail one by one, others by what they share.
+
+    What to do about it (in a synthesis of ours) is said once, after the last gate that it helps.
+    """
     lost: dict[str, list[str]] = {}
-    found = []
+    failed = []
     for row in stopped:
         if row.state == "not-measured":
             lost.setdefault(row.note, []).append(_name(row))
         else:
-            found.append(_reason(row) + advice)
+            failed.append(row)
+    last = {advice(row.measure): place for place, row in enumerate(failed)} if ours else {}
+    remedy = {place: f" To change it, {text}." for text, place in last.items()}
+    found = [_reason(row) + remedy.get(place, "") for place, row in enumerate(failed)]
     return found + [f"{', '.join(n)} could not be measured. {why}" for why, n in lost.items()]
 
 
@@ -86,8 +91,12 @@ _BANNERS = {
     "released": ("✓", "Released", "No gate fails."),
     "withheld": ("✕", "Withheld", "The tables are in private/withheld/ and nothing is public."),
     "forced": ("!", "Forced", "Released by its owner although the checks below say no."),
-    "assessment": ("✓", "Assessment", "No gate fails."),
-    "assessment-fails": ("✕", "Assessment", "At least one gate blocks: do not release."),
+    "assessment": ("✓", "No gate fails", "Tables made elsewhere were assessed."),
+    "assessment-fails": (
+        "✕",
+        "Do not release",
+        "Tables made elsewhere were assessed, and at least one gate blocks.",
+    ),
     "ungated": ("!", "Not judged", "No measure was declared a gate, so nothing was decided."),
 }
 

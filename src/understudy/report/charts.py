@@ -176,7 +176,7 @@ def heat(found: Pairs) -> Spec:
             "fillOpacity": {
                 "field": "excess",
                 "type": "quantitative",
-                "scale": {"domainMin": 0, "range": [0.06, 1], "clamp": True},
+                "scale": {"domain": [0, found.top], "range": [0.06, 1], "clamp": True},
                 "legend": None,
             },
             "tooltip": [

@@ -118,9 +118,15 @@ MEASURES: Mapping[str, Words] = {
     "specks": Words(
         "Largest gap between the propensities (SPECKS)",
         "Kolmogorov–Smirnov distance of the logistic model’s propensities, real against synthetic.",
-        reference="no difference",
+        reference="chance",
         share=True,
     ),
+}
+
+_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
+_ADVICE: Mapping[str, str] = {
+    "copies": "synthesise anew, and never release a copy: train’s rows are repeated",
+    "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
 }
 
 UTILITY = ("marginal.", "pair.", "pmse.", "specks", "l_function", "regression", "estimate", "knn.")
@@ -195,6 +201,11 @@ SEVERITY = ("fails", "not-measured", "undecided", "holds", "not-applicable")
 def words(measure: str) -> Words:
     """The words of a measure; an unknown one speaks for itself."""
     return MEASURES.get(measure, Words(measure, ""))
+
+
+def advice(measure: str) -> str:
+    """What to change where the gate of this measure stops a release."""
+    return _ADVICE.get(measure, _TIGHTEN)
 
 
 def is_utility(measure: str) -> bool:

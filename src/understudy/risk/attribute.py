@@ -202,7 +202,7 @@ class AttributeJudge(Judge):
             [_shares(ratios > c, rng) for ratios in (whole, ours, theirs)],
             self.evidence.margin("attribute.exceeding", 0.01),
             level,
-            f"c = {c:g}; {note}",
+            f"ratios above c = {c:g}; {note}",
         )
         return [exceeding, *found]
 

@@ -20,6 +20,7 @@ from understudy.tables.encode import Block, stack
 Progress = Callable[[str], None]
 Key = tuple[str, str | None]
 MEASURES: Mapping[str, type[Measure]] = {**risk.MEASURES, **utility.MEASURES}
+_FAR = 1000  # so many times as many rows are more than anybody has
 _WHY_NOT = {"uniques.replicated": "no column has the role quasi or location"}
 
 
@@ -197,7 +198,11 @@ def would_decide(estimate: Estimate) -> str:
     room = abs(estimate.margin - loss)
     if room <= 0 or not np.isfinite(half / room):
         return "no size would decide: the difference is the margin itself"
-    return f"about {max((half / room) ** 2, 1.1):.1f} times as many rows would decide"
+    times = max((half / room) ** 2, 1.1)
+    if times >= _FAR:
+        return "no practical size would decide: the difference is close to the margin"
+    # Known to a digit or so: the difference that it rests on is an estimate, too.
+    return f"about {times:.{1 if times < 10 else 0}f} times as many rows would decide"
 
 
 def _unmeasured(
