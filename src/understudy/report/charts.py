@@ -169,7 +169,8 @@ def forest(found: Forest) -> Spec:
         "field": "name",
         "type": "nominal",
         **_in_order(list(found.names)),
-        "axis": {**_names(), "grid": True, "tickBand": "extent"},
+        # The level stands at the end of a name: a wider label shows more of them apart.
+        "axis": {**_names(), "labelLimit": 175, "grid": True, "tickBand": "extent"},
     }
     offset = {"field": "table", "type": "nominal", "sort": None, "scale": {"domain": tables}}
     domain = [-found.reach, found.reach]

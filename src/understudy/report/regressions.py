@@ -62,11 +62,11 @@ def _forest(place: int, found: Mapping[str, Any], rows: Sequence[Row]) -> Forest
         points,
         (
             "Coefficient",
+            "Difference",
+            "Overlap",
             "Original (95%)",
             "Synthetic, combined (95%)" if many else "Synthetic (95%)",
             *(("Held out (95%)",) if held else ()),
-            "Difference",
-            "Overlap",
         ),
         tuple(_cells(one, held) for one in every),
     )
@@ -90,11 +90,11 @@ def _points(one: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _cells(one: Mapping[str, Any], held: bool) -> tuple[str, ...]:
     return (
         str(one["name"]),
+        number(one["difference"]),
+        number(one["overlap"], share=True),
         _written(one["original"]),
         _written(one["combined"]),
         *((_written(one["holdout"]),) if held else ()),
-        number(one["difference"]),
-        number(one["overlap"], share=True),
     )
 
 
