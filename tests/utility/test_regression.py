@@ -467,3 +467,29 @@ family = "logistic"
     one = Plan.from_toml(text)
     assert Plan.from_toml(one.to_toml()) == one
     assert [m.name for m in measures_of(one)["regression"].made()] == ["one", "case == 'yes' ~ x"]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 9])
+def test_tiny_releases_are_judged(rows):
+    found, tables = judged(evidence_of(hard(), hard(seed=57).head(rows)), {"formula": "y ~ x*g"})
+    _, verdicts = notes(found, "y ~ x*g")
+    assert verdicts <= {Verdict.FAILS, Verdict.UNDECIDED}
+    json.dumps(tables, allow_nan=False)
+
+
+def test_the_whole_walk_writes_no_rare_level(tmp_path):
+    """From a plan to findings and summaries: a level of three people is nowhere."""
+    frame = hard(400)
+    frame.loc[:2, "g"] = "singular"
+    text = """
+measures = ["regression"]
+calibrate = false
+synthesis.min_leaf = 20
+synthesis.replicates = 2
+[[measure.regression.models]]
+formula = "y ~ g*x"
+"""
+    study = run(read(frame), Plan.from_toml(text), seed=60)
+    told = json.dumps([study.findings.to_json(), study.summaries["regressions"]])
+    assert "singular" not in told and '"regression.overlap"' in told
+    assert study.summaries["regressions"][0]["rule"] == "proper"

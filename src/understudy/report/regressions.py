@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.report.judged import Row
-from understudy.report.numbers import NONE, interval, number
+from understudy.report.numbers import NONE, count, interval, number
 
 _MOST = 30  # coefficients in a picture: the furthest off
 _WIDEST = 12.0  # standard errors; what is further lies on the edge
@@ -131,10 +131,11 @@ def _says(found: Mapping[str, Any], left_out: int) -> list[str]:
     if left_out:
         said.append(f"The picture shows the {_MOST} that are furthest off, the table all.")
     if found["hidden"]:
+        more = count(found["hidden"], "more coefficient")
         said.append(
-            f"{found['hidden']} more coefficients belong to fewer than ten people each and are "
-            "counted, not shown."
+            f"Counted and not shown, since fewer than ten people each are behind it: {more}."
         )
     if found["undetermined"]:
-        said.append(f"{found['undetermined']} more have no finite estimate on train (separation).")
+        more = count(found["undetermined"], "more coefficient")
+        said.append(f"Without a finite estimate on train (separation): {more}.")
     return [one for one in said if one]
