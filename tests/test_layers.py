@@ -14,7 +14,7 @@ LAYERS = (
     ("kernels",),
     ("evidence",),
     ("synth", "protect", "risk", "utility"),
-    ("plans", "study", "tune", "execute", "inspection", "combine", "note"),
+    ("plans", "study", "tune", "execute", "inspection", "combining", "note"),
     ("report", "manifest"),
     ("folder",),
     ("api",),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from understudy.api import assess, demo, inspect, read, release, synthesize
+    from understudy.combining import Combined, combine
     from understudy.errors import (
         GateFailed,
         InputError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Column",
+    "Combined",
     "Estimate",
     "Finding",
     "Findings",
@@ -53,6 +55,7 @@ __all__ = [
     "Verification",
     "__version__",
     "assess",
+    "combine",
     "demo",
     "inspect",
     "read",
@@ -64,6 +67,7 @@ __all__ = [
 
 _HOMES = {
     "api": ("assess", "demo", "inspect", "read", "release", "synthesize"),
+    "combining": ("Combined", "combine"),
     "errors": (
         "GateFailed",
         "InputError",

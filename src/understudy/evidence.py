@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.kernels.neighbours import Points
 from understudy.results import Better, Estimate
 from understudy.settings import Settings
-from understudy.tables.encode import Block, Encoding
+from understudy.tables.encode import Block, Encoding, stack
 from understudy.tables.schema import Role, Schema
 
 METRICS = ("typed", "euclidean-codes", "hamming")
@@ -26,6 +26,10 @@ Map = Callable[..., Iterable[Any]]
 
 class Source(Protocol):
     """How the release was made: what protections and measures may ask of the synthesizer."""
+
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from its replicates: `kernels.combine.RULES`."""
 
     def sample(self, rows: int, *, seed: int) -> Block:
         """Draw rows that are not part of any replicate."""
@@ -80,6 +84,13 @@ class Evidence:
         passed = columns.with_role(Role.KEEP, Role.WEIGHT)
         return tuple(name for name in columns.names if name not in passed)
 
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from the replicates; the wider one where none can tell."""
+        if self.source is not None:
+            return self.source.combining
+        return "partial" if self.encoding.schema.with_role(Role.KEEP) else "proper"
+
     def margin(self, measure: str, default: float) -> float:
         """The plan's margin of a measure, else the default."""
         return self.margins.get(measure, default)
@@ -97,6 +108,12 @@ class Judge(ABC):
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
         """The measure's numbers for one release."""
+
+    def pooled(
+        self, release: Sequence[Block], *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """The numbers for all replicates together: by default for their rows in one table."""
+        return self.estimates(stack(release), rng=rng, map_=map_)
 
     def calibration(
         self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map

@@ -141,11 +141,11 @@ def _analysis(study: Study) -> str:
 
 
 def _variances(study: Study, count: int) -> str:
-    visits = study.fitted.settings.visits if study.fitted is not None else ()
-    if any(visit.model.fixed for visit in visits):
+    rule = study.fitted.settings.combining if study.fitted is not None else "simple"
+    if rule == "partial":
         return _KEPT if count == 1 else _KEPT_SEVERAL
     learnt = int(study.findings.tables["train"]["rows"])
-    drawn = any(getattr(visit.model, "bootstrap", False) for visit in visits)
+    drawn = rule == "proper"
     rows = study.tables[0].rows
     factor = inflation(rows, learnt, count, drawn=drawn)
     which = "(k/n + (1 + k/n)/m)" if drawn else "(k/n + 1/m)"

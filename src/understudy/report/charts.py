@@ -11,6 +11,7 @@ from typing import Any
 
 from understudy.report.columns import Curve, Look, Pairs, Propensities
 from understudy.report.judged import Gate
+from understudy.report.regressions import Forest
 
 Spec = dict[str, Any]
 
@@ -158,6 +159,45 @@ def used(found: Propensities) -> Spec:
                 "axis": {"title": "share of the trees’ gain", "tickCount": 4, **_PERCENT},
             },
         },
+    )
+
+
+def forest(found: Forest) -> Spec:
+    """Coefficients in standard errors from the original's, with their intervals."""
+    tables = ["Original", "Synthetic", "Held out"]
+    y = {
+        "field": "name",
+        "type": "nominal",
+        **_in_order(list(found.names)),
+        # The level stands at the end of a name: a wider label shows more of them apart.
+        "axis": {**_names(), "labelLimit": 175, "grid": True, "tickBand": "extent"},
+    }
+    offset = {"field": "table", "type": "nominal", "sort": None, "scale": {"domain": tables}}
+    domain = [-found.reach, found.reach]
+    x = {
+        "type": "quantitative",
+        "scale": {"domain": domain, "clamp": True, "zero": True, "padding": 6},
+        "axis": {"title": "standard errors of the original", "tickCount": 7},
+    }
+    place = {"y": y, "yOffset": offset, "color": {"field": "table", **_COLOUR}}
+    return _spec(
+        found.points,
+        height=36 * len(found.names),
+        layer=[
+            {
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {
+                    "x": {**x, "field": "low"},
+                    "x2": {"field": "high"},
+                    "strokeDash": {"field": "table", **_DASH},
+                    **place,
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
+                "encoding": {"x": {**x, "field": "at"}, **place},
+            },
+        ],
     )
 
 

@@ -70,6 +70,7 @@ def _specs(view: View) -> dict[str, Markup]:
         shown = view.propensities
         found |= {f"propensity-{one.key}": charts.histogram(one) for one in shown.views}
         found["propensity-used"] = charts.used(shown)
+    found |= {f"forest-{one.number}": charts.forest(one) for one in view.forests}
     return {name: embedded(spec) for name, spec in found.items()}
 
 

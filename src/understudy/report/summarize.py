@@ -24,6 +24,7 @@ from understudy.report.columns import (
 from understudy.report.judged import Gate, Row, gates, row
 from understudy.report.numbers import number
 from understudy.report.receipts import Receipts, receipts, sizes
+from understudy.report.regressions import Forest, forests
 from understudy.report.words import is_utility
 
 
@@ -48,6 +49,7 @@ class View:
     looks: tuple[Look, ...]
     pairs: Pairs | None
     propensities: Propensities | None
+    forests: tuple[Forest, ...]
     risk: tuple[Row, ...]
     utility: tuple[Row, ...]
     receipts: Receipts
@@ -81,6 +83,7 @@ def summarize(run: Mapping[str, Any], summaries: Mapping[str, Any]) -> View:
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
         propensities(summaries.get("propensity") or {}),
+        forests(summaries.get("regressions") or (), rows),
         tuple(one for one in rows if not is_utility(one.measure)),
         tuple(one for one in rows if is_utility(one.measure)),
         receipts(run),

@@ -121,6 +121,20 @@ MEASURES: Mapping[str, Words] = {
         reference="chance",
         share=True,
     ),
+    "regression.difference": Words(
+        "Coefficients differ by",
+        "How far a coefficient on synthetic rows is from the original’s, in the original’s "
+        "standard errors; the median over coefficients. Another sample of people would differ, "
+        "too: that is the reference.",
+        reference="chance",
+    ),
+    "regression.overlap": Words(
+        "Confidence intervals overlap by",
+        "Mean share of the two 95% intervals of a coefficient that both cover, in the median over "
+        "coefficients. Below 0, they do not meet.",
+        reference="chance",
+        share=True,
+    ),
 }
 
 _TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"

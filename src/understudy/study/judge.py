@@ -15,7 +15,7 @@ from understudy.plans import checks, toml
 from understudy.plans.plan import Plan
 from understudy.results import Better, Estimate, Finding, Verdict
 from understudy.seeds import stream
-from understudy.tables.encode import Block, stack
+from understudy.tables.encode import Block
 
 Progress = Callable[[str], None]
 Key = tuple[str, str | None]
@@ -143,17 +143,16 @@ def known_cases(evidence: Evidence, seed: int) -> dict[str, Block]:
 def _estimated(
     judge: Judge, evidence: Evidence, rng: np.random.Generator, map_: Map
 ) -> list[Estimate]:
-    return [
+    """Every replicate, and all pooled (0): an intruder has them all."""
+    found = [
         replace(estimate, replicate=number)
-        for number, block in _replicates(evidence.release)
+        for number, block in enumerate(evidence.release, start=1)
         for estimate in judge.estimates(block, rng=rng, map_=map_)
     ]
-
-
-def _replicates(release: Sequence[Block]) -> list[tuple[int, Block]]:
-    """Every replicate, and all pooled (0): an intruder has them all."""
-    numbered = list(enumerate(release, start=1))
-    return numbered if len(release) < 2 else [*numbered, (0, stack(release))]
+    if len(evidence.release) < 2:
+        return found
+    pooled = judge.pooled(evidence.release, rng=rng, map_=map_)
+    return [*found, *(replace(estimate, replicate=0) for estimate in pooled)]
 
 
 def _keyed(

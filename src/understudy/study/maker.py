@@ -22,6 +22,11 @@ class Maker:
 
     fitted: FittedSequence
 
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from replicates."""
+        return self.fitted.settings.combining
+
     def sample(self, rows: int, *, seed: int) -> Block:
         """Draw rows that are not part of any replicate (rules hold for them, too)."""
         return self.fitted.sample(rows, seed=seed, replicate=0).block

@@ -53,6 +53,18 @@ class Sequential:
     visits: tuple[Visit, ...]
     rules: tuple[Rule, ...] = ()
 
+    @property
+    def combining(self) -> str:
+        """How replicates are made, as `kernels.combine` calls it.
+
+        ``partial`` where columns are kept, ``proper`` where some model draws parameters anew for
+        each replicate, else ``simple``.
+        """
+        if any(visit.model.fixed for visit in self.visits):
+            return "partial"
+        drawn = any(getattr(visit.model, "bootstrap", False) for visit in self.visits)
+        return "proper" if drawn else "simple"
+
     def fit(self, train: Block, *, seed: int, map_: Map = map) -> FittedSequence:
         """Fit every visit on train; they do not depend on one another, so ``map_`` may be a pool.
 
