@@ -89,6 +89,15 @@ _SHARED = {
     "draws": click.option(
         "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the measures' samples."
     ),
+    "trials": click.option(
+        "--trials", type=click.IntRange(min=1), metavar="N", help="Trials of each search."
+    ),
+    "minutes": click.option(
+        "--minutes",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="M",
+        help="Stop searching after so long; such a search cannot be repeated exactly.",
+    ),
     "jobs": click.option(
         "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads (default: all cores)."
     ),
@@ -125,6 +134,8 @@ def inspect(file: str, plan: Path | None, as_json: bool) -> None:
 @_options("out", "plan", "seed", "holdout", "jobs", "json")
 @click.option("--replicates", type=click.IntRange(min=1), metavar="M", help="Synthetic tables.")
 @click.option("--rows", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
+@click.option("--tune", is_flag=True, help="Find the plan's free settings first.")
+@_options("trials", "minutes")
 @click.option("--force", is_flag=True, help="Release although a gate fails; the note says so.")
 def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     """Split, synthesise, measure and gate FILE, and write the release to DIR.
@@ -139,6 +150,27 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     with Watch(as_json) as watch:
         outcome = api.release(file, out, progress=watch, **options)
     _finish(outcome, as_json)
+
+
+@cli.command()
+@click.argument("file", metavar="FILE")
+@_options("out", "plan", "seed", "holdout", "trials", "minutes", "jobs", "json")
+def tune(file: str, out: Path, as_json: bool, **options: Any) -> None:
+    """Find the plan's free settings for FILE; write the tuned plan and every trial to DIR.
+
+    Trials see an inner split of the rows that the synthesis learns from, never the holdout. When
+    stopped, the same command goes on where it was.
+
+    \b
+    Example:
+      understudy tune patients.csv --plan bale-quick --trials 30 --out tuned
+    """
+    from understudy import api
+
+    _one_stdin(file, options["holdout"])
+    with Watch(as_json) as watch:
+        tuned = api.tune(file, out, progress=watch, **options)
+    _say_tuning(tuned, out, as_json)
 
 
 @cli.command()
@@ -203,6 +235,65 @@ def demo(out: Path, as_json: bool, **options: Any) -> None:
     _finish(outcome, as_json)
 
 
+@cli.command()
+@click.argument("paper", required=False, metavar="[PAPER")
+@click.argument("item", required=False, metavar="[ITEM]]")
+@click.option(
+    "--out",
+    type=Path,
+    default=Path("reproduce"),
+    metavar="DIR",
+    show_default=True,
+    help="Folder to write; pages of the same items are replaced.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Fewer (or more) repetitions than the paper; the output says so.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Seed of all streams (default: always the same; nothing here is confidential).",
+)
+@_options("jobs", "json")
+def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any) -> None:
+    """Recompute a paper's tables and figures; without PAPER, list them.
+
+    \b
+    Example:
+      understudy reproduce
+      understudy reproduce bale-quick table1 --repetitions 20
+    """
+    from understudy.reproduce import run
+
+    if paper is None:
+        _list_papers(run.listed(), as_json)
+        return
+    from understudy.report.reproduced import printed
+
+    found = []
+    with Watch(as_json) as watch:
+        for result, page in run.reproduce(paper, item, progress=watch, **options):
+            found.append(result)
+            if not as_json:
+                click.echo(f"{printed(result)}\n\nPage: {page}\n")
+    if as_json:
+        click.echo(json.dumps({"items": found}, ensure_ascii=False))
+
+
+def _list_papers(papers: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"papers": papers}, ensure_ascii=False))
+        return
+    for paper in papers:
+        click.echo(f"{paper['paper']}: {paper['title']}")
+        for item in paper["items"]:
+            click.echo(f"  {item['item']:8}  {item['title']} ({item['source']})")
+
+
 def _one_stdin(*files: str | None) -> None:
     if files.count("-") > 1:
         raise InputError("standard input (-) can be read once: give the other as a file")
@@ -258,6 +349,23 @@ def _say_assessment(study: Any, out: Path, as_json: bool) -> None:
     for finding in failed:
         click.echo(f"understudy: {describe(finding, ours=False)}", err=True)
     click.echo("A gate fails." if failed else "No gate fails.")
+    click.echo(f"Report: {report}")
+
+
+def _say_tuning(tuned: Any, out: Path, as_json: bool) -> None:
+    found = tuned.summary()
+    best = found["chosen"]
+    plan, report = out / "private" / "plan.toml", out / "private" / "report.html"
+    if as_json:
+        told = {key: best[key] for key in ("values", "loss", "number", "share")}
+        told |= {"trials": len(found["trials"]), "plan": str(plan), "report": str(report)}
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    failed = sum(bool(trial["why"]) for trial in found["trials"])
+    click.echo(f"{len(found['trials'])} trials, {failed} failed; objective {best['loss']:.4g}")
+    for name, value in best["values"].items():
+        click.echo(f"  {name} = {value:.4g}")
+    click.echo(f"Plan:   {plan}")
     click.echo(f"Report: {report}")
 
 

@@ -34,6 +34,14 @@ class Source(Protocol):
     def sample(self, rows: int, *, seed: int) -> Block:
         """Draw rows that are not part of any replicate."""
 
+    def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
+        """Draw these columns (and those drawn together with them) for rows like one record."""
+
+    def complete(
+        self, rows: Block, fixed: Sequence[str], *, seed: int
+    ) -> tuple[Block, NDArray[np.bool_]]:
+        """Draw the columns that are not fixed, given those that are; and which rows obey rules."""
+
     def log_prob(self, replicate: Block) -> float:
         """Log probability of a replicate, marginal over shared parameters."""
 
@@ -152,6 +160,9 @@ class Measure(Settings, ABC):
 
     def fits(self, where: str, schema: Schema) -> None:
         """Raise `PlanError` where the settings name columns or levels that the table lacks."""
+
+    def suits(self, where: str, train: Block) -> None:
+        """Raise `PlanError` where the settings do not fit the values that train has."""
 
 
 def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Points:

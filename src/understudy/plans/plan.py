@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import PlanError
 from understudy.evidence import METRICS
 from understudy.plans import checks, toml
+from understudy.plans.tuning import Tuning
 from understudy.plans.words import COMMENTS, ORDERS
 from understudy.synth import MODELS
 from understudy.tables.schema import Column, Kind, Schema
@@ -93,6 +94,8 @@ class VisitPlan:
         for name in ("model", "columns"):
             if name not in table:
                 raise PlanError(f"{where}.{name}", None, "a value: each visit names its own")
+        if not table["columns"]:
+            raise PlanError(f"{where}.columns", table["columns"], "at least one column")
         given = table.get("given")
         if table.get("strata") is not None:
             checks.is_text(f"{where}.strata", table["strata"])
@@ -171,6 +174,7 @@ class Plan:
     min_rows: int = 50
     calibrate: bool = True
     notes: tuple[str, ...] = ()
+    tune: Tuning | None = None
 
     def __post_init__(self) -> None:
         for name in ("missing", "notes"):
@@ -231,6 +235,9 @@ class Plan:
         values["split"] = _section(Split, "split", document)
         values["distance"] = _section(Distance, "distance", document)
         values["gates"] = _section(Gates, "gates", document)
+        if "tune" in document:
+            checks.is_table("tune", document["tune"])
+            values["tune"] = _section(Tuning, "tune", document)
         values["margins"] = dict(_flat(document.get("margins", {})))
         visits = checks.tables("visits", document.get("visits", []))
         values["visits"] = [VisitPlan.from_dict(f"visits[{i}]", v) for i, v in enumerate(visits)]
@@ -272,6 +279,7 @@ class Plan:
             "distance": vars(self.distance),
             "margins": self.margins,
             "gates": vars(self.gates),
+            "tune": None if self.tune is None else self.tune.to_dict(),
         }
 
     def to_toml(self) -> str:
@@ -380,6 +388,4 @@ def _look(look: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_visit(where: str, visit: VisitPlan) -> None:
-    if not visit.columns:
-        raise PlanError(f"{where}.columns", [], "at least one column")
     check_model(where, visit.model, visit.settings, _VISIT)

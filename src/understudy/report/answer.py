@@ -97,6 +97,7 @@ _BANNERS = {
         "Do not release",
         "Tables made elsewhere were assessed, and at least one gate blocks.",
     ),
+    "tuned": ("✓", "Tuned", "Strengths were found; nothing was released and nothing judged."),
     "ungated": ("!", "Not judged", "No measure was declared a gate, so nothing was decided."),
 }
 
@@ -106,6 +107,8 @@ def _state(
 ) -> str:
     if outcome.get("state") in _BANNERS:
         return str(outcome["state"])
+    if provenance.get("job") == "tune":
+        return "tuned"
     if not gated:
         return "ungated"
     if _assessed(provenance):

@@ -12,6 +12,7 @@ from typing import Any
 from understudy.report.columns import Curve, Look, Pairs, Propensities
 from understudy.report.judged import Gate
 from understudy.report.regressions import Forest
+from understudy.report.tuning import Search
 
 Spec = dict[str, Any]
 
@@ -137,6 +138,64 @@ def look(found: Look) -> Spec:
     if found.shape == "bins":
         return _outlines(found.points, 150, None)
     return _levels(found) if found.shape == "levels" else _ordered(found)
+
+
+def running(found: Search) -> Spec:
+    """The smallest objective so far, a line for each search (Bale & Quick, Figure 3)."""
+    return _spec(
+        list(found.running),
+        height=220,
+        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2, "opacity": 0.7},
+        encoding={
+            "x": {"field": "trial", "type": "quantitative", "axis": {"title": "trial"}},
+            "y": {"field": "best", **_objective(found)},
+            "detail": {"field": "search"},
+            "color": {"value": "var(--synthetic)"},
+        },
+    )
+
+
+def trials(found: Search) -> Spec:
+    """Every trial by disclosure and use, the chosen one marked."""
+    kinds = ["trial", "chosen"]
+    return _spec(
+        list(found.points),
+        height=220,
+        mark={"type": "point", "filled": True, "opacity": 0.8},
+        encoding={
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "axis": {"title": "share nearer to the half learnt from", **_PERCENT},
+                "scale": {"zero": False, "padding": 12},
+            },
+            "y": {"field": "loss", **_objective(found)},
+            "shape": {
+                "field": "kind",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": kinds, "range": ["circle", "diamond"]},
+            },
+            "size": {
+                "field": "kind",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": kinds, "range": [40, 220]},
+            },
+            "color": {
+                "field": "kind",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": kinds, "range": ["var(--original)", "var(--synthetic)"]},
+            },
+        },
+    )
+
+
+def _objective(found: Search) -> Spec:
+    # Squares near 0 differ by orders of magnitude; an exact 0 stands at the bottom.
+    scale = {"type": "symlog", "constant": 1e-4} if found.squared else {"zero": False}
+    return {"type": "quantitative", "axis": {"title": found.axis}, "scale": scale}
 
 
 def histogram(found: Curve) -> Spec:

@@ -7,7 +7,7 @@ tables that were made elsewhere.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
 from understudy.plans.visits import check_left
+from understudy.protect import Protection
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.alike import alike, common, strange_levels
@@ -34,6 +35,8 @@ from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
 from understudy.study.maker import Maker, protect, protections
 from understudy.study.profile import profile
+from understudy.study.sweep import sweeps
+from understudy.study.tune import Tuned
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential, Visit
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
@@ -42,6 +45,7 @@ from understudy.tables.schema import Kind, Role
 from understudy.tables.table import Table
 
 _LEAST_HOLDOUT = 8
+Tuner = Callable[..., Tuned]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,7 @@ class Study:
         summaries: curves and histograms for the report.
         fitted: the fitted synthesizer (None for tables made elsewhere).
         records: per-record distances of train, for the owner only.
+        tuned: how the plan's strengths were found, if they were.
     """
 
     plan: Plan
@@ -65,6 +70,7 @@ class Study:
     summaries: Mapping[str, Any]
     fitted: FittedSequence | None
     records: pa.Table | None = None
+    tuned: Tuned | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +100,14 @@ def run(
     *,
     seed: int,
     holdout: Table | None = None,
+    tuner: Tuner | None = None,
     map_: Map = map,
     progress: Progress = silent,
 ) -> Study:
-    """Synthesise a table by a plan and judge the release on the holdout."""
+    """Synthesise a table by a plan and judge the release on the holdout.
+
+    A ``tuner`` first finds the plan's free settings on train alone.
+    """
     measures = measures_of(plan)
     ready = make_ready(table, plan)
     _fit_columns(measures, ready)
@@ -106,12 +116,17 @@ def run(
     train = ready.table.take(rows_of_train)
     encoding = fit_encoding(train)
     block, control, fresh = _encode(encoding, train, held, seed)
+    kept = any(visit.model.name == "keep" for visit in plan.visits_for(encoding))
+    rows = _rows(plan, ready, train, kept)
+    steps = protections(plan, kept=kept)
+    _suit_values(measures, steps, block)
+    tuned = None
+    if tuner is not None:
+        tuned = tuner(plan, block, seed=seed, map_=map_, progress=progress)
+        plan = tuned.plan
     leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
-    kept = any(visit.model.name == "keep" for visit in visits)
-    rows = _rows(plan, ready, train, kept)
-    steps = protections(plan, kept=kept)
     rules = parse_rules(plan.rules, encoding, block, "rules")
     fitted = Sequential(visits, rules).fit(block, seed=seed, map_=map_)
     progress("sample")
@@ -132,6 +147,7 @@ def run(
         **vars(plan.distance),
     )
     findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
+    summaries |= sweeps(steps, drawn[0].block, block, maker, seed=seed, progress=progress)
     receipts = [
         *ready.receipts,
         *(
@@ -152,7 +168,9 @@ def run(
     )
     progress("records")
     records = ledger(evidence, rows_of_train, map_=map_)
-    return Study(plan, seed, tables, found, summaries, fitted, records)
+    if tuned is not None:
+        summaries["tuning"] = tuned.summary()
+    return Study(plan, seed, tables, found, summaries, fitted, records, tuned)
 
 
 def _approximations(visits: Sequence[Visit], rows: int, searches: bool) -> list[dict[str, Any]]:
@@ -184,6 +202,7 @@ def assess(
     encoding = fit_encoding(train)
     held = None if holdout is None else alike(holdout, train, "the holdout")
     block, control, fresh = _encode(encoding, train, held, seed)
+    _suit_values(measures, (), block)
     release = tuple(
         encoding.encode(alike(item, train, f"synthetic table {n}"))
         for n, item in enumerate(synthetic, 1)
@@ -207,6 +226,14 @@ def assess(
     sizes = _sizes(train, control, fresh, tuple(synthetic))
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
     return Study(plan, seed, tuple(synthetic), found, summaries, None)
+
+
+def learnt_from(table: Table, plan: Plan, *, seed: int, holdout: Table | None = None) -> Block:
+    """The rows of train, encoded, as `run` with the same seed would have them."""
+    _fit_columns(measures_of(plan), ready := make_ready(table, plan))
+    rows, _ = split(ready, plan, seed, holdout)
+    train = ready.table.take(rows)
+    return fit_encoding(train).encode(train)
 
 
 def make_ready(table: Table, plan: Plan) -> Ready:
@@ -317,6 +344,17 @@ def _fit_columns(measures: Mapping[str, Measure], ready: Ready) -> None:
     """Refuse settings that name absent columns now, not after the synthesis."""
     for name, measure in measures.items():
         measure.fits(f"measure.{name}", ready.table.schema)
+
+
+def _suit_values(
+    measures: Mapping[str, Measure], steps: Sequence[Protection], train: Block
+) -> None:
+    """The same for settings that do not fit the columns' values."""
+    for place, step in enumerate(steps):
+        step.fits(f"protections[{place}]", train.encoding.schema)
+        step.suits(f"protections[{place}]", train)
+    for name, measure in measures.items():
+        measure.suits(f"measure.{name}", train)
 
 
 def _judged(

@@ -117,6 +117,13 @@ class Fitted(ABC):
         ``unseen``; the engine counts those rows and deals with them.
         """
 
+    def near(self, record: Block, *, rng: np.random.Generator) -> Block:
+        """Draw the columns for rows that are all like one record (``record`` repeats its row).
+
+        Given what the record is beside these columns; models that can come nearer do.
+        """
+        return self.sample(record, rng=rng)
+
     @abstractmethod
     def log_density(self, rows: Block) -> Floats:
         """Plug-in log density of each row's columns given the others."""

@@ -150,9 +150,20 @@ def is_prose(values: pa.ChunkedArray) -> bool:
 
 def locations(names: list[str], arrays: dict[str, pa.ChunkedArray]) -> list[str]:
     """Latitude and longitude columns: by name, in pairs, and within the range of the globe."""
-    latitudes = [n for n in names if words_of(n) & _LATITUDE and _within(arrays[n], 90.0)]
-    longitudes = [n for n in names if words_of(n) & _LONGITUDE and _within(arrays[n], 180.0)]
+    latitudes = [n for n in names if axis_of(n) == "latitude" and _within(arrays[n], 90.0)]
+    longitudes = [n for n in names if axis_of(n) == "longitude" and _within(arrays[n], 180.0)]
     return latitudes + longitudes if latitudes and longitudes else []
+
+
+def axis_of(name: str) -> str:
+    """Which coordinate on the globe a column's name says that it holds, or an empty text.
+
+    Example:
+        >>> axis_of("home_lat"), axis_of("Longitude"), axis_of("x")
+        ('latitude', 'longitude', '')
+    """
+    words = words_of(name)
+    return "latitude" if words & _LATITUDE else "longitude" if words & _LONGITUDE else ""
 
 
 def with_role(column: Column, values: pa.ChunkedArray) -> Column:
