@@ -207,11 +207,14 @@ def test_nothing_to_protect_changes_nothing(roles):
 
 
 class Far(Maker):
-    """A source whose numbers never come near anybody."""
+    """A source whose numbers come to the person's neighbourhood, but never within a ball."""
 
     def near(self, record, rows, columns, *, seed):
         drawn = super().near(record, rows, columns, seed=seed)
-        values = {name: np.full(rows, 1e6) for name in drawn.values}
+        values = {
+            name: np.full(rows, record.values[name][0] + 3 * self.fitted.encoding[name].sd)
+            for name in drawn.values
+        }
         return drawn.encoding.block(drawn.codes, values, rows)
 
 
@@ -300,6 +303,16 @@ def test_what_the_entry_does_not_say_is_the_measures():
     plan = Plan.from_toml(PLAN.format(c=4.0))
     (step,) = protections(plan, kept=False)
     assert step.c == 4.0 and step.deltas == (0.05, 0.2) and step.rounds == 4
+
+
+def test_a_plan_with_priors_is_written_and_read_again():
+    entry = {
+        "do": "inference-prevention",
+        "priors": {"ill": {"yes": 0.1, "no": 0.9}},
+        "widths": {"pay": 5.0},
+    }
+    plan = Plan(protections=(entry,), measure={"attribute": {"priors": entry["priors"]}})
+    assert Plan.from_toml(plan.to_toml()) == plan
 
 
 def test_kept_columns_cannot_be_added_to():

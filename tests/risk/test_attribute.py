@@ -144,12 +144,13 @@ def test_every_radius_and_the_attacker_who_widens():
     _, every = slow_ratios(world, release, "ill", None)
     found = world.findings(release, delta="all")
     assert found["attribute.max_ratio", "ill"].estimate.value == pytest.approx(every.max())
-    _, ratio = slow_ratios(world, release, "ill", (0.3,))
-    _, wide = slow_ratios(world, release, "ill", (0.3,), widen=True)
-    found = world.findings(release, delta=0.3)
+    _, ratio = slow_ratios(world, release, "ill", (0.02,))
+    _, wide = slow_ratios(world, release, "ill", (0.02,), widen=True)
+    assert wide.max() > ratio.max()
+    found = world.findings(release, delta=0.02)
     assert found["attribute.max_ratio", "ill"].estimate.value == pytest.approx(ratio.max())
     assert found["attribute.widened", "ill"].estimate.value == pytest.approx(wide.max())
-    found = world.findings(release, delta=0.3, widen=False)
+    found = world.findings(release, delta=0.02, widen=False)
     assert found["attribute.widened", "ill"].verdict is Verdict.NOT_APPLICABLE
 
 

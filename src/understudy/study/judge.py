@@ -13,9 +13,11 @@ from understudy import risk, utility
 from understudy.evidence import Evidence, Judge, Map, Measure
 from understudy.plans import checks, toml
 from understudy.plans.plan import Plan
+from understudy.protect import Protection
 from understudy.results import Better, Estimate, Finding, Verdict
 from understudy.seeds import stream
 from understudy.tables.encode import Block
+from understudy.tables.schema import Schema
 
 Progress = Callable[[str], None]
 Key = tuple[str, str | None]
@@ -109,6 +111,21 @@ def measures_of(plan: Plan) -> dict[str, Measure]:
         name: MEASURES[name].from_settings(f"measure.{name}", plan.measure.get(name, {}))
         for name in chosen
     }
+
+
+def fit_columns(measures: Mapping[str, Measure], schema: Schema) -> None:
+    """Refuse settings that name absent columns now, not after the synthesis."""
+    for name, measure in measures.items():
+        measure.fits(f"measure.{name}", schema)
+
+
+def suit_values(measures: Mapping[str, Measure], steps: Sequence[Protection], train: Block) -> None:
+    """The same for protections, and for settings that do not fit the columns' values."""
+    for place, step in enumerate(steps):
+        step.fits(f"protections[{place}]", train.encoding.schema)
+        step.suits(f"protections[{place}]", train)
+    for name, measure in measures.items():
+        measure.suits(f"measure.{name}", train)
 
 
 def _absent(

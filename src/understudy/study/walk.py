@@ -20,16 +20,17 @@ from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
 from understudy.plans.visits import check_left
-from understudy.protect import Protection
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.alike import alike, common, strange_levels
 from understudy.study.judge import (
     Gating,
     Progress,
+    fit_columns,
     judge_all,
     measures_of,
     silent,
+    suit_values,
 )
 from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
@@ -110,7 +111,7 @@ def run(
     """
     measures = measures_of(plan)
     ready = make_ready(table, plan)
-    _fit_columns(measures, ready)
+    fit_columns(measures, ready.table.schema)
     progress("split")
     rows_of_train, held = split(ready, plan, seed, holdout)
     train = ready.table.take(rows_of_train)
@@ -119,7 +120,7 @@ def run(
     kept = any(visit.model.name == "keep" for visit in plan.visits_for(encoding))
     rows = _rows(plan, ready, train, kept)
     steps = protections(plan, kept=kept)
-    _suit_values(measures, steps, block)
+    suit_values(measures, steps, block)
     tuned = None
     if tuner is not None:
         tuned = tuner(plan, block, seed=seed, map_=map_, progress=progress)
@@ -196,13 +197,13 @@ def assess(
         raise InputError("no synthetic table to judge: name at least one file")
     measures = measures_of(plan)
     ready = make_ready(original, plan)
-    _fit_columns(measures, ready)
+    fit_columns(measures, ready.table.schema)
     shared, notes = common(ready.table, synthetic, holdout)
     train = ready.table.select(shared)
     encoding = fit_encoding(train)
     held = None if holdout is None else alike(holdout, train, "the holdout")
     block, control, fresh = _encode(encoding, train, held, seed)
-    _suit_values(measures, (), block)
+    suit_values(measures, (), block)
     release = tuple(
         encoding.encode(alike(item, train, f"synthetic table {n}"))
         for n, item in enumerate(synthetic, 1)
@@ -230,7 +231,8 @@ def assess(
 
 def learnt_from(table: Table, plan: Plan, *, seed: int, holdout: Table | None = None) -> Block:
     """The rows of train, encoded, as `run` with the same seed would have them."""
-    _fit_columns(measures_of(plan), ready := make_ready(table, plan))
+    ready = make_ready(table, plan)
+    fit_columns(measures_of(plan), ready.table.schema)
     rows, _ = split(ready, plan, seed, holdout)
     train = ready.table.take(rows)
     return fit_encoding(train).encode(train)
@@ -338,23 +340,6 @@ def _rows(plan: Plan, ready: Ready, train: Table, kept: bool) -> int:
         expected = "nothing: kept columns have as many rows as train, so leave out --rows"
         raise PlanError("synthesis.rows", plan.rows, expected)
     return train.rows if kept else plan.rows or ready.table.rows
-
-
-def _fit_columns(measures: Mapping[str, Measure], ready: Ready) -> None:
-    """Refuse settings that name absent columns now, not after the synthesis."""
-    for name, measure in measures.items():
-        measure.fits(f"measure.{name}", ready.table.schema)
-
-
-def _suit_values(
-    measures: Mapping[str, Measure], steps: Sequence[Protection], train: Block
-) -> None:
-    """The same for settings that do not fit the columns' values."""
-    for place, step in enumerate(steps):
-        step.fits(f"protections[{place}]", train.encoding.schema)
-        step.suits(f"protections[{place}]", train)
-    for name, measure in measures.items():
-        measure.suits(f"measure.{name}", train)
 
 
 def _judged(
