@@ -137,3 +137,31 @@ def test_intervals_and_counts() -> None:
         "6,712 rows",
         "– rows",
     ]
+
+
+def test_of_replicates_that_fail_alike_the_furthest_off_stands_for_the_gate() -> None:
+    values = {1: 0.61, 2: 0.63, 0: 0.62}
+    rows = [
+        finding("ims", Verdict.FAILS, gate=True, replicate=number, value=value).to_json()
+        for number, value in values.items()
+    ]
+    assert gates(rows, 2)[0].worst.which == "replicate 2"
+    turned = [item | {"better": "higher"} for item in rows]
+    assert gates(turned, 2)[0].worst.which == "replicate 1"
+
+
+def test_each_gate_that_fails_is_told_once_and_the_remedy_once() -> None:
+    told = [f"gate ims on replicate {n} fails: 0.61; raise min_leaf" for n in (1, 2)]
+    outcome = {"state": "withheld", "reasons": ["the seed is short", *told]}
+    said = view(
+        {"outcome": outcome}, ims=Verdict.FAILS, dcr_share=Verdict.FAILS, copies=Verdict.FAILS
+    ).banner.reasons
+    assert said[0] == "the seed is short"
+    assert [one.split()[0] for one in said[1:]] == ["ims", "dcr.share", "copies"]
+    assert [one.count("min_leaf") for one in said[1:]] == [0, 1, 0]
+    assert "never release a copy" in said[3]
+
+
+def test_an_assessment_answers_in_its_heading() -> None:
+    assert view({"job": "assess"}, ims=Verdict.FAILS).banner.word == "Do not release"
+    assert view({"job": "assess"}).banner.word == "No gate fails"

@@ -75,6 +75,15 @@ class Cart(Model):
         """Donors' weights are drawn: a bootstrap, unless draws are spread."""
         return self.bootstrap and not self.spread
 
+    def approximates(self, rows: int) -> str:
+        """Above ``structure_rows`` the tree is grown on a sample."""
+        if rows <= self.structure_rows:
+            return ""
+        return (
+            f"trees were grown on {self.structure_rows:,} of {rows:,} rows of train, chosen at "
+            "random; all rows are donors"
+        )
+
     def fit(
         self,
         train: Block,
