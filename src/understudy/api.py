@@ -130,9 +130,7 @@ def release(
     )
     log("report")
     study = decided(study, force=force, trial=trial)
-    return save(
-        study, folder, page(study.findings, study.summaries), log.text(), force=force, trial=trial
-    )
+    return save(study, folder, drawn(study), log.text(), force=force, trial=trial)
 
 
 def assess(
@@ -167,7 +165,7 @@ def assess(
         )
     if folder is not None:
         log("report")
-        save_assessment(study, folder, page(study.findings, study.summaries), log.text())
+        save_assessment(study, folder, drawn(study), log.text())
     return study
 
 
@@ -181,6 +179,12 @@ def demo(
     """Run the main job on the built-in fictional outbreak."""
     plan = Plan.read("outbreak")
     return release(outbreak(), out, plan, seed=seed, jobs=jobs, trial=True, progress=progress)
+
+
+def drawn(study: walk.Study) -> str:
+    """The private report of a study, with its map if it has one."""
+    points = None if study.points is None else study.points.to_json()
+    return page(study.findings, study.summaries, points)
 
 
 def as_plan(plan: PlanLike) -> Plan:

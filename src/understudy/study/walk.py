@@ -32,6 +32,7 @@ from understudy.study.leaf import Trial, choose_leaf
 from understudy.study.ledger import ledger
 from understudy.study.maker import Maker, protect, protections
 from understudy.study.profile import profile
+from understudy.study.scatter import Scatter, scatter
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
@@ -54,6 +55,7 @@ class Study:
         summaries: curves and histograms for the report.
         fitted: the fitted synthesizer (None for tables made elsewhere).
         records: per-record distances of train, for the owner only.
+        points: people on a map, for the owner only (None: no map, or the plan leaves it out).
     """
 
     plan: Plan
@@ -63,6 +65,7 @@ class Study:
     summaries: Mapping[str, Any]
     fitted: FittedSequence | None
     records: pa.Table | None = None
+    points: Scatter | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +152,8 @@ def run(
     )
     progress("records")
     records = ledger(evidence, rows_of_train, map_=map_)
-    return Study(plan, seed, tables, found, summaries, fitted, records)
+    points = scatter(evidence, seed=seed) if plan.report.map else None
+    return Study(plan, seed, tables, found, summaries, fitted, records, points)
 
 
 def assess(
@@ -193,7 +197,8 @@ def assess(
     provenance |= {"job": "assess", "notes": notes, "level": evidence.level}
     sizes = _sizes(train, control, fresh, tuple(synthetic))
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
-    return Study(plan, seed, tuple(synthetic), found, summaries, None)
+    points = scatter(evidence, seed=seed) if plan.report.map else None
+    return Study(plan, seed, tuple(synthetic), found, summaries, None, points=points)
 
 
 def make_ready(table: Table, plan: Plan) -> Ready:
