@@ -19,9 +19,11 @@ from understudy.kernels import leaves, mixture, multinomial, propensity
 from understudy.kernels.balls import shells
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
+from understudy.kernels.pairs import ripley
 from understudy.kernels.resample import quantile_draws
 from understudy.kernels.rows import overlap_null
 from understudy.kernels.tree import class_target, grow
+from understudy.kernels.windows import Window
 from understudy.tables.cells import find_cells
 
 STEPS = 4
@@ -148,6 +150,12 @@ def _shells(rows: int, rng: np.random.Generator) -> Task:
     return lambda: shells(records, cells[0], others, cells[1], deltas)
 
 
+def _ripley(rows: int, rng: np.random.Generator) -> Task:
+    points = rng.beta(2, 3, size=(rows, 2))
+    window, radii = Window.box([0.0, 0.0], [1.0, 1.0]), np.linspace(0.01, 0.25, 24)
+    return lambda: ripley(points, radii, window)
+
+
 def _quantile_draws(rows: int, rng: np.random.Generator) -> Task:
     values = rng.exponential(size=rows)
     return lambda: quantile_draws(values, 0.05, np.random.default_rng(1))
@@ -174,6 +182,7 @@ CASES = (
     Case("multinomial.fit", "rows x (classes x terms)^2 x steps", 80_000, _multinomial),
     Case("rows.overlap_null", "rows x draws", 800_000, _overlap),
     Case("balls.shells", "records x rows of a cell", 800_000, _shells),
+    Case("pairs.ripley", "rows^2", 8_000, _ripley),
     Case("nearer.share_of_first", "rows", 1_600_000, _share_of_first),
     Case("resample.quantile_draws", "rows x log rows + draws", 1_600_000, _quantile_draws),
 )
