@@ -45,6 +45,7 @@ def test_at_most_two_thousand_points_rounded_to_a_thousandth():
     exact = np.stack([train["longitude"], train["latitude"]], axis=1)
     gap = np.abs(shown[:, None, :] - exact[None, :, :]).max(axis=2).min(axis=1)
     assert gap.max() <= 0.0005 * 1.001  # 7 degrees wide: three decimals
+    assert np.array_equal(shown, np.round(shown, 3))
     # Random order: the file does not say which row a point is of.
     nearest = np.abs(shown[:, None, :] - exact[None, :, :]).max(axis=2).argmin(axis=1)
     assert abs(np.corrcoef(nearest, np.arange(2000))[0, 1]) < 0.1
