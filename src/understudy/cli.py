@@ -225,11 +225,11 @@ def _say_assessment(study: Any, out: Path, as_json: bool) -> None:
     failed = study.findings.failed(strict=study.plan.gates.strict)
     report = out / "private" / "report.html"
     if as_json:
-        reasons = [describe(finding) for finding in failed]
+        reasons = [describe(finding, ours=False) for finding in failed]
         click.echo(json.dumps({"good": not failed, "reasons": reasons, "report": str(report)}))
         return
     for finding in failed:
-        click.echo(f"understudy: {describe(finding)}", err=True)
+        click.echo(f"understudy: {describe(finding, ours=False)}", err=True)
     click.echo("A gate fails." if failed else "No gate fails.")
     click.echo(f"Report: {report}")
 

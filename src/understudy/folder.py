@@ -147,8 +147,8 @@ def decided(study: Study, *, force: bool, trial: bool) -> Study:
     return replace(study, findings=replace(study.findings, provenance=provenance))
 
 
-def describe(finding: Finding) -> str:
-    """Say which gate failed, by how much, and what to change."""
+def describe(finding: Finding, *, ours: bool = True) -> str:
+    """Say which gate failed, by how much, and (of a synthesis of ours) what to change."""
     estimate = finding.estimate
     target = f" ({estimate.target})" if estimate.target else ""
     which = {None: "", 0: " on all replicates pooled"}.get(
@@ -158,9 +158,10 @@ def describe(finding: Finding) -> str:
     if finding.verdict is Verdict.NOT_MEASURED:
         return f"{gate} could not be measured: {estimate.note}; {_UNMEASURED}"
     word = "fails" if finding.verdict is Verdict.FAILS else "is undecided, which the plan refuses"
+    advice = f"; {_ADVICE.get(estimate.measure, _TIGHTEN)}" if ours else ""
     return (
         f"{gate} {word}: {estimate.value:.4g} where the reference is {estimate.reference:.4g} "
-        f"(margin {estimate.margin:.3g}); {_ADVICE.get(estimate.measure, _TIGHTEN)}"
+        f"(margin {estimate.margin:.3g}){advice}"
     )
 
 

@@ -7,6 +7,8 @@ import pytest
 from understudy.api import assess, read, synthesize
 from understudy.plans.plan import Plan
 from understudy.results import Verdict
+from understudy.study.leaf import searched
+from understudy.study.ledger import unlisted
 from understudy.tables.outbreak import outbreak
 
 RISKS = Plan(measures=("closeness", "nearer", "uniques", "copies", "likeness", "attribute"))
@@ -93,3 +95,26 @@ def test_assess_reports_the_confidence_it_used():
         assess(table, [table] * n, plan=RISKS, seed=1).findings.provenance["level"] for n in (1, 2)
     )
     assert one == pytest.approx(1 - 0.1 / 8) and two == pytest.approx(1 - 0.1 / 24)
+
+
+def said_of_samples(study):
+    return [item["did"] for item in study.findings.receipts if item["step"] == "sampled"]
+
+
+def test_what_was_done_on_a_sample_is_said():
+    rng = np.random.default_rng(4)
+    table = pa.table({"a": rng.choice(["u", "v"], 1600), "b": rng.normal(size=1600)})
+    settings = {"min_leaf": 20, "structure_rows": 1000}
+    fast = Plan(settings=settings, measures=("copies",), calibrate=False)
+    said = said_of_samples(synthesize(table, fast, seed=1))
+    # Once, though two trees were.
+    assert said == [
+        "trees were grown on 1,000 of 1,200 rows of train, chosen at random; all rows are donors"
+    ]
+    whole = Plan(settings={"min_leaf": 20}, measures=("copies",), calibrate=False)
+    assert said_of_samples(synthesize(table, whole, seed=1)) == []
+
+
+def test_large_tables_say_what_the_search_and_the_ledger_leave_out():
+    assert searched(40_000) == "" and "40,000 of 40,001 rows" in searched(40_001)
+    assert unlisted(200_000) == "" and "200,000 rows" in unlisted(200_001)

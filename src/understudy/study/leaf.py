@@ -96,6 +96,13 @@ def choose_leaf(
     return chosen, tuple(trials[leaf] for leaf in sorted(trials))
 
 
+def searched(rows: int) -> str:
+    """What the search leaves out on so many rows of train, in words for the receipt."""
+    if rows <= _ROWS:
+        return ""
+    return f"the leaf size was searched for on {_ROWS:,} of {rows:,} rows of train"
+
+
 def _halves(train: Block, drawn: Sequence[str], seed: int, map_: Map) -> list[_Half]:
     """Halves of train, each learnt from in turn; several pairs where one pair says little."""
     rows = min(train.rows, _ROWS)
@@ -171,4 +178,4 @@ def _shortfall(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
     return 1 - quantile(ours, 0.05) / reference
 
 
-__all__ = ["LEAVES", "Trial", "choose_leaf"]
+__all__ = ["LEAVES", "Trial", "choose_leaf", "searched"]

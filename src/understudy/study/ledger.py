@@ -18,6 +18,11 @@ from understudy.tables.schema import Role
 _MOST = 200_000
 
 
+def unlisted(rows: int) -> str:
+    """Why a train table of so many rows has no ledger, in words for the receipt."""
+    return f"no ledger of records: train has more than {_MOST:,} rows" if rows > _MOST else ""
+
+
 def ledger(evidence: Evidence, rows: NDArray[np.int64], *, map_: Map = map) -> pa.Table | None:
     """Distance of each record to the nearest synthetic row, and whether it is unique.
 

@@ -28,13 +28,13 @@ from understudy.study.judge import (
     measures_of,
     silent,
 )
-from understudy.study.leaf import Trial, choose_leaf
-from understudy.study.ledger import ledger
+from understudy.study.leaf import Trial, choose_leaf, searched
+from understudy.study.ledger import ledger, unlisted
 from understudy.study.maker import Maker, protect, protections
 from understudy.study.profile import profile
 from understudy.study.scatter import Scatter, scatter
 from understudy.synth.rule_kinds import parse_rules
-from understudy.synth.sequence import FittedSequence, Sequential
+from understudy.synth.sequence import FittedSequence, Sequential, Visit
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
 from understudy.tables.prepare import prepare
 from understudy.tables.schema import Kind, Role
@@ -141,6 +141,7 @@ def run(
             if rules
         ),
     ]
+    receipts += _approximations(visits, train.rows, plan.needs_leaf)
     receipts += [_receipt("protect", {"replicate": n, **r.to_json()}) for n, r in done]
     if rules:
         broken = {rule.describe(): int(rule.broken(block).sum()) for rule in rules}
@@ -154,6 +155,14 @@ def run(
     records = ledger(evidence, rows_of_train, map_=map_)
     points = scatter(evidence, seed=seed) if plan.report.map else None
     return Study(plan, seed, tables, found, summaries, fitted, records, points)
+
+
+def _approximations(visits: Sequence[Visit], rows: int, searches: bool) -> list[dict[str, Any]]:
+    """What was done on a sample of train, said once each."""
+    said = [visit.model.approximates(rows) for visit in visits]
+    said += [searched(rows)] if searches else []
+    said.append(unlisted(rows))
+    return [_receipt("sampled", {"did": words}) for words in dict.fromkeys(said) if words]
 
 
 def assess(

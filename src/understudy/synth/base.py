@@ -99,6 +99,10 @@ class Model(Settings, ABC):
     ) -> Fitted:
         """Learn to draw ``columns`` given ``given`` from train."""
 
+    def approximates(self, rows: int) -> str:
+        """What a fit on so many rows leaves out, in words for the receipt; mostly nothing."""
+        return ""
+
 
 class Fitted(ABC):
     """A fitted synthesizer of ``columns`` given ``given``."""

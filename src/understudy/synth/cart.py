@@ -66,6 +66,15 @@ class Cart(Model):
         require_range(f"{where}.complexity", self.complexity, 0.0, 1.0)
         require_range(f"{where}.structure_rows", self.structure_rows, 1000, whole=True)
 
+    def approximates(self, rows: int) -> str:
+        """Above ``structure_rows`` the tree is grown on a sample."""
+        if rows <= self.structure_rows:
+            return ""
+        return (
+            f"trees were grown on {self.structure_rows:,} of {rows:,} rows of train, chosen at "
+            "random; all rows are donors"
+        )
+
     def fit(
         self,
         train: Block,
