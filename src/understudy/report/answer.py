@@ -201,7 +201,7 @@ def _places(rows: Sequence[Row]) -> Use | None:
     if not overall:
         return None
     one = overall[0]
-    text = f"L differs by {one.value} at most ({one.reference} by chance, {one.interval})."
+    text = f"Largest difference of L: {one.value} ({one.interval}); {one.reference} by chance."
     marks = [row for row in found if row.target]
     names = list(dict.fromkeys(row.target for row in marks if row.state == "fails"))
     if marks:
