@@ -160,9 +160,7 @@ def release(
     )
     log("report")
     study = decided(study, force=force, trial=trial)
-    outcome = save(
-        study, folder, page(study.findings, study.summaries), log.text(), force=force, trial=trial
-    )
+    outcome = save(study, folder, drawn(study), log.text(), force=force, trial=trial)
     if hunt is not None:
         hunt.done()
     return outcome
@@ -201,8 +199,8 @@ def tune(
         provenance = {"job": "tune", "plan": chosen.name, "version": __version__}
         sizes = {"train": {"rows": train.rows, "columns": len(train.names)}}
         found = Findings(tuned.plan.sha256, sizes, (), (), provenance)
-        drawn = page(found, {"tuning": tuned.summary()})
-        save_tuning(tuned, number, folder, drawn, log.text())
+        html = page(found, {"tuning": tuned.summary()})
+        save_tuning(tuned, number, folder, html, log.text())
         hunt.done()
     return tuned
 
@@ -274,7 +272,7 @@ def assess(
         )
     if folder is not None:
         log("report")
-        save_assessment(study, folder, page(study.findings, study.summaries), log.text())
+        save_assessment(study, folder, drawn(study), log.text())
     return study
 
 
@@ -288,6 +286,12 @@ def demo(
     """Run the main job on the built-in fictional outbreak."""
     plan = Plan.read("outbreak")
     return release(outbreak(), out, plan, seed=seed, jobs=jobs, trial=True, progress=progress)
+
+
+def drawn(study: walk.Study) -> str:
+    """The private report of a study, with its map if it has one."""
+    points = None if study.points is None else study.points.to_json()
+    return page(study.findings, study.summaries, points)
 
 
 def as_plan(plan: PlanLike) -> Plan:

@@ -243,6 +243,8 @@ def _write_private(study: Study, private: Path, page: str, log: str) -> None:
         (private / "trials.csv").write_text(to_csv(study.tuned), encoding="utf-8")
     if study.records is not None:
         pq.write_table(study.records, private / "records.parquet")
+    if study.points is not None:
+        pq.write_table(study.points.to_arrow(), private / "map.parquet")
     if study.fitted is not None:
         (private / "model").mkdir()
         _write_arrays(private / "model" / "arrays.npz", study.fitted.arrays())

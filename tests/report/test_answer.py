@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from report_sample import finding, findings, summaries
+from report_sample import HOSTILE, finding, findings, summaries
 
 from understudy.report.judged import gates
 from understudy.report.numbers import count, interval, number
@@ -98,6 +98,15 @@ def test_the_calibration_puts_every_case_on_one_axis() -> None:
         "Fresh people (held out)": 0.19,
         "Columns shuffled": 0.0,
     }
+
+
+def test_clusters_that_hold_for_all_and_fail_for_a_mark_are_a_failure() -> None:
+    (use,) = [one for one in view().uses if one.title == "Clusters of people on the map"]
+    assert use.state == "fails"
+    assert use.sentence == (
+        "Largest difference of L: 0.2 (0.19 to 0.21); 0.19 by chance. "
+        f"Off for marks: {HOSTILE[0]}: level 1."
+    )
 
 
 def test_an_undecided_gate_says_what_would_decide() -> None:

@@ -30,6 +30,16 @@ _LEAST_ERROR = 1e-6  # rarer false alarms are beyond what intervals can promise
 _NEEDS = {"format": "datetime", "levels": "ordinal"}  # the kind that a key makes sense for
 _LOOK = ("kind", "role", "levels", "missing", "decimals", "fixed", "format", "label")
 _SYNTHESIS = ("model", "order", "replicates", "rows")
+_TABLES = (
+    "columns",
+    "split",
+    "synthesis",
+    "measure",
+    "distance",
+    "margins",
+    "gates",
+    "report",
+)
 _VISIT = ("model", "columns", "given", "without", "strata")
 _GATES = (
     "ims",
@@ -144,6 +154,20 @@ class Gates:
 
 
 @dataclass(frozen=True)
+class Report:
+    """What the private report shows.
+
+    Attributes:
+        map: points of people on a map, where two columns say where they are.
+    """
+
+    map: bool = True
+
+    def __post_init__(self) -> None:
+        checks.is_flag("report.map", self.map)
+
+
+@dataclass(frozen=True)
 class Plan:
     """All that a release is made from, beside the table and the seed.
 
@@ -171,6 +195,7 @@ class Plan:
     distance: Distance = Distance()
     margins: Mapping[str, float] = field(default_factory=dict)
     gates: Gates = Gates()
+    report: Report = Report()
     min_rows: int = 50
     calibrate: bool = True
     notes: tuple[str, ...] = ()
@@ -226,7 +251,7 @@ class Plan:
         """Read a parsed TOML document."""
         own = [item.name for item in fields(cls) if item.name not in (*_SYNTHESIS, "settings")]
         checks.known_keys("", document, [*own, "synthesis"])
-        for name in ("columns", "split", "synthesis", "measure", "distance", "margins", "gates"):
+        for name in _TABLES:
             checks.is_table(name, document.get(name, {}))
         values = {name: value for name, value in document.items() if name != "synthesis"}
         synthesis = document.get("synthesis", {})
@@ -238,6 +263,7 @@ class Plan:
         if "tune" in document:
             checks.is_table("tune", document["tune"])
             values["tune"] = _section(Tuning, "tune", document)
+        values["report"] = _section(Report, "report", document)
         values["margins"] = dict(_flat(document.get("margins", {})))
         visits = checks.tables("visits", document.get("visits", []))
         values["visits"] = [VisitPlan.from_dict(f"visits[{i}]", v) for i, v in enumerate(visits)]
@@ -280,6 +306,7 @@ class Plan:
             "margins": self.margins,
             "gates": vars(self.gates),
             "tune": None if self.tune is None else self.tune.to_dict(),
+            "report": vars(self.report),
         }
 
     def to_toml(self) -> str:

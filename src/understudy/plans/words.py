@@ -38,4 +38,6 @@ COMMENTS = {
     "gates.names": "Measures that must not fail.",
     "gates.strict": "Undecided blocks too.",
     "gates.error": "Family-wise false-alarm rate: how often an ideal release may be blocked.",
+    "report": "What the private report shows.",
+    "report.map": "Where people are, if two columns say so: points of the confidential table.",
 }

@@ -158,7 +158,7 @@ def _cautions(gates: Sequence[Gate], holdout_rows: int) -> tuple[str, ...]:
 
 def uses(rows: Sequence[Row]) -> tuple[Use, ...]:
     """What the table is good for: columns, pairs, all columns together."""
-    found = [_columns(rows), _pairs(rows), *_models(rows), *_regressions(rows)]
+    found = [_columns(rows), _pairs(rows), _places(rows), *_models(rows), *_regressions(rows)]
     return tuple(use for use in found if use is not None)
 
 
@@ -203,6 +203,23 @@ def _pairs(rows: Sequence[Row]) -> Use | None:
         one = worst[0]
         text += f" Worst pair: {one.target}, {one.value} ({one.reference} by chance)."
     return _use("Cross-tables and relations of two columns", mean.state, text)
+
+
+def _places(rows: Sequence[Row]) -> Use | None:
+    found = [
+        row for row in rows if row.measure == "l_function.gap" and row.item["value"] is not None
+    ]
+    overall = [row for row in found if not row.target]
+    if not overall:
+        return None
+    one = overall[0]
+    text = f"Largest difference of L: {one.value} ({one.interval}); {one.reference} by chance."
+    marks = [row for row in found if row.target]
+    names = list(dict.fromkeys(row.target for row in marks if row.state == "fails"))
+    if marks:
+        text += f" Off for marks: {_listed(names)}." if names else " No mark is off for certain."
+    state = "fails" if names and one.state == "holds" else one.state
+    return _use("Clusters of people on the map", state, text)
 
 
 def _models(rows: Sequence[Row]) -> list[Use]:

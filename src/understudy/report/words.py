@@ -112,6 +112,12 @@ MEASURES: Mapping[str, Words] = {
         reference="chance",
         share=True,
     ),
+    "l_function.gap": Words(
+        "Clusters on the map (L function)",
+        "Largest difference of L between train and the release over all distances. L(h) − h is 0 "
+        "where people live anywhere alike, and large where they live in clusters of that size.",
+        reference="chance",
+    ),
     "pmse.logit": Words(
         "A logistic model tells rows apart (pMSE)",
         "Mean squared distance of the predicted probability of being synthetic from its average.",

@@ -36,6 +36,7 @@ from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
 from understudy.study.maker import Maker, protect, protections
 from understudy.study.profile import profile
+from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
 from understudy.study.tune import Tuned
 from understudy.synth.rule_kinds import parse_rules
@@ -62,6 +63,7 @@ class Study:
         fitted: the fitted synthesizer (None for tables made elsewhere).
         records: per-record distances of train, for the owner only.
         tuned: how the plan's strengths were found, if they were.
+        points: people on a map, for the owner only (None: no map, or the plan leaves it out).
     """
 
     plan: Plan
@@ -72,6 +74,7 @@ class Study:
     fitted: FittedSequence | None
     records: pa.Table | None = None
     tuned: Tuned | None = None
+    points: Scatter | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +174,8 @@ def run(
     records = ledger(evidence, rows_of_train, map_=map_)
     if tuned is not None:
         summaries["tuning"] = tuned.summary()
-    return Study(plan, seed, tables, found, summaries, fitted, records, tuned)
+    points = scatter(evidence, seed=seed) if plan.report.map else None
+    return Study(plan, seed, tables, found, summaries, fitted, records, tuned, points)
 
 
 def _approximations(visits: Sequence[Visit], rows: int, searches: bool) -> list[dict[str, Any]]:
@@ -226,7 +230,8 @@ def assess(
     provenance |= {"job": "assess", "notes": notes, "level": evidence.level}
     sizes = _sizes(train, control, fresh, tuple(synthetic))
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
-    return Study(plan, seed, tuple(synthetic), found, summaries, None)
+    points = scatter(evidence, seed=seed) if plan.report.map else None
+    return Study(plan, seed, tuple(synthetic), found, summaries, None, points=points)
 
 
 def learnt_from(table: Table, plan: Plan, *, seed: int, holdout: Table | None = None) -> Block:
