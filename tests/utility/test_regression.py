@@ -125,11 +125,11 @@ def test_the_papers_model_on_the_outbreak():
     halves = data.iloc[::2].reset_index(drop=True), data.iloc[1::2].reset_index(drop=True)
     text = "outcome == 'deceased' ~ longitude*latitude + C(sex, 'female')*decade"
     found, (table,) = judged(evidence_of(*halves), {"formula": text, "family": "logistic"})
-    place, men = "I(longitude + 33.4)*I(latitude - 45.4)", "I((sex == 'male')*1)"
+    place, men = "I(longitude + 33.4)*I(latitude - 45.4)", "male"
     fits = [
         smf.glm(
             f"I((outcome == 'deceased')*1) ~ {place} + {men}*decade",
-            half,
+            half.assign(male=(half.sex == "male") * 1.0),
             family=sm.families.Binomial(),
         ).fit(tol=1e-12)
         for half in halves
