@@ -197,7 +197,11 @@ def tune(
     if folder is not None:
         log("report")
         provenance = {"job": "tune", "plan": chosen.name, "version": __version__}
-        sizes = {"train": {"rows": train.rows, "columns": len(train.names)}}
+        aside = table.rows - train.rows if held is None else held.rows
+        sizes = {
+            "train": {"rows": train.rows, "columns": len(train.names)},
+            "holdout": {"rows": aside, "columns": len(train.names)},
+        }
         found = Findings(tuned.plan.sha256, sizes, (), (), provenance)
         html = page(found, {"tuning": tuned.summary()})
         save_tuning(tuned, number, folder, html, log.text())
