@@ -21,6 +21,7 @@ from understudy.plans import plan as plans
 from understudy.plans import toml
 from understudy.plans.plan import Gates, Plan, Split
 from understudy.protect import PROTECTIONS
+from understudy.reproduce import ITEMS
 from understudy.results import Better, Estimate, Finding, Verdict
 from understudy.study import MEASURES, leaf
 from understudy.study.walk import make_ready
@@ -333,6 +334,12 @@ def test_plans_in_the_pages_fit_the_outbreak(fence, people):
 def test_kinds_and_roles_are_explained():
     rows = rows_of(PAGES["docs/tables.md"])
     assert {kind.value for kind in Kind} | {role.value for role in Role} <= set(rows)
+
+
+def test_reproduced_items_are_explained():
+    assert set(named("docs/reproduce.md")) == set(ITEMS)
+    for paper, text in named("docs/reproduce.md").items():
+        assert set(re.findall(r"(?m)^### `(.+)`$", text)) == set(ITEMS[paper])
 
 
 def test_public_names_are_explained():

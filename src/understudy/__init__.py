@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from understudy.api import assess, demo, inspect, read, release, synthesize
+    from understudy.api import assess, demo, inspect, read, release, synthesize, tune
+    from understudy.combining import Combined, combine
     from understudy.errors import (
         GateFailed,
         InputError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from understudy.plans.plan import Plan
     from understudy.results import Estimate, Finding, Findings, Verdict
     from understudy.study import Study
+    from understudy.study.tune import Tuned
     from understudy.tables.schema import Column, Kind, Role, Schema
     from understudy.tables.table import Table
     from understudy.tables.write import write
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Column",
+    "Combined",
     "Estimate",
     "Finding",
     "Findings",
@@ -48,22 +51,26 @@ __all__ = [
     "Study",
     "Table",
     "TableError",
+    "Tuned",
     "UnderstudyError",
     "Verdict",
     "Verification",
     "__version__",
     "assess",
+    "combine",
     "demo",
     "inspect",
     "read",
     "release",
     "synthesize",
+    "tune",
     "verify",
     "write",
 ]
 
 _HOMES = {
-    "api": ("assess", "demo", "inspect", "read", "release", "synthesize"),
+    "api": ("assess", "demo", "inspect", "read", "release", "synthesize", "tune"),
+    "combining": ("Combined", "combine"),
     "errors": (
         "GateFailed",
         "InputError",
@@ -78,6 +85,7 @@ _HOMES = {
     "plans.plan": ("Plan",),
     "results": ("Estimate", "Finding", "Findings", "Verdict"),
     "study": ("Study",),
+    "study.tune": ("Tuned",),
     "tables.schema": ("Column", "Kind", "Role", "Schema"),
     "tables.table": ("Table",),
     "tables.write": ("write",),

@@ -58,8 +58,19 @@ def _options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
+def _folder(context: click.Context, option: click.Parameter, name: str) -> Path:
+    """A folder's name: an empty one (``--out $FORGOTTEN``) would mean the current folder."""
+    if not name.strip():
+        raise click.BadParameter("an empty name: say which folder, or . for this one")
+    return Path(name)
+
+
+_OUT: dict[str, Any] = {"metavar": "DIR", "callback": _folder}
 _SHARED = {
-    "out": click.option("--out", type=Path, required=True, metavar="DIR", help="Folder to write."),
+    "out": click.option("--out", required=True, help="Folder to write.", **_OUT),
+    "demo's out": click.option(
+        "--out", default="demo", show_default=True, help="Folder to write.", **_OUT
+    ),
     "plan": click.option("--plan", metavar="PLAN", help="A plan file, or a shipped plan's name."),
     "seed": click.option(
         "--seed",
@@ -69,6 +80,23 @@ _SHARED = {
     ),
     "holdout": click.option(
         "--holdout", metavar="FILE", help="Rows that judge the release, instead of a split."
+    ),
+    "strangers": click.option(
+        "--holdout",
+        metavar="FILE",
+        help="Rows that the tables were not made from. Without them closeness is not measured.",
+    ),
+    "draws": click.option(
+        "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the measures' samples."
+    ),
+    "trials": click.option(
+        "--trials", type=click.IntRange(min=1), metavar="N", help="Trials of each search."
+    ),
+    "minutes": click.option(
+        "--minutes",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="M",
+        help="Stop searching after so long; such a search cannot be repeated exactly.",
     ),
     "jobs": click.option(
         "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads (default: all cores)."
@@ -106,6 +134,8 @@ def inspect(file: str, plan: Path | None, as_json: bool) -> None:
 @_options("out", "plan", "seed", "holdout", "jobs", "json")
 @click.option("--replicates", type=click.IntRange(min=1), metavar="M", help="Synthetic tables.")
 @click.option("--rows", type=click.IntRange(min=1), metavar="N", help="Rows of each table.")
+@click.option("--tune", is_flag=True, help="Find the plan's free settings first.")
+@_options("trials", "minutes")
 @click.option("--force", is_flag=True, help="Release although a gate fails; the note says so.")
 def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     """Split, synthesise, measure and gate FILE, and write the release to DIR.
@@ -116,16 +146,37 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     """
     from understudy import api
 
-    _one_stdin(file, options["holdout"])
+    _one_stdin(file, options["holdout"], options["plan"])
     with Watch(as_json) as watch:
         outcome = api.release(file, out, progress=watch, **options)
     _finish(outcome, as_json)
 
 
 @cli.command()
+@click.argument("file", metavar="FILE")
+@_options("out", "plan", "seed", "holdout", "trials", "minutes", "jobs", "json")
+def tune(file: str, out: Path, as_json: bool, **options: Any) -> None:
+    """Find the plan's free settings for FILE; write the tuned plan and every trial to DIR.
+
+    Trials see an inner split of the rows that the synthesis learns from, never the holdout. When
+    stopped, the same command goes on where it was.
+
+    \b
+    Example:
+      understudy tune patients.csv --plan bale-quick --trials 30 --out tuned
+    """
+    from understudy import api
+
+    _one_stdin(file, options["holdout"])
+    with Watch(as_json) as watch:
+        tuned = api.tune(file, out, progress=watch, **options)
+    _say_tuning(tuned, out, as_json)
+
+
+@cli.command()
 @click.argument("original", metavar="ORIGINAL")
 @click.argument("synthetic", nargs=-1, required=True, metavar="SYNTHETIC...")
-@_options("out", "plan", "seed", "holdout", "jobs", "json")
+@_options("out", "plan", "draws", "strangers", "jobs", "json")
 def assess(
     original: str, synthetic: tuple[str, ...], out: Path, as_json: bool, **options: Any
 ) -> None:
@@ -137,7 +188,7 @@ def assess(
     """
     from understudy import api
 
-    _one_stdin(original, *synthetic, options["holdout"])
+    _one_stdin(original, *synthetic, options["holdout"], options["plan"])
     with Watch(as_json) as watch:
         study = api.assess(original, list(synthetic), out, progress=watch, **options)
     failed = study.findings.failed(strict=study.plan.gates.strict)
@@ -169,7 +220,7 @@ def verify(folder: Path, as_json: bool) -> None:
 
 
 @cli.command()
-@_options("out", "seed", "jobs", "json")
+@_options("demo's out", "seed", "jobs", "json")
 def demo(out: Path, as_json: bool, **options: Any) -> None:
     """Run `release` on the built-in fictional outbreak.
 
@@ -184,9 +235,68 @@ def demo(out: Path, as_json: bool, **options: Any) -> None:
     _finish(outcome, as_json)
 
 
+@cli.command()
+@click.argument("paper", required=False, metavar="[PAPER")
+@click.argument("item", required=False, metavar="[ITEM]]")
+@click.option(
+    "--out",
+    type=Path,
+    default=Path("reproduce"),
+    metavar="DIR",
+    show_default=True,
+    help="Folder to write; pages of the same items are replaced.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Fewer (or more) repetitions than the paper; the output says so.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Seed of all streams (default: always the same; nothing here is confidential).",
+)
+@_options("jobs", "json")
+def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any) -> None:
+    """Recompute a paper's tables and figures; without PAPER, list them.
+
+    \b
+    Example:
+      understudy reproduce
+      understudy reproduce bale-quick table1 --repetitions 20
+    """
+    from understudy.reproduce import run
+
+    if paper is None:
+        _list_papers(run.listed(), as_json)
+        return
+    from understudy.report.reproduced import printed
+
+    found = []
+    with Watch(as_json) as watch:
+        for result, page in run.reproduce(paper, item, progress=watch, **options):
+            found.append(result)
+            if not as_json:
+                click.echo(f"{printed(result)}\n\nPage: {page}\n")
+    if as_json:
+        click.echo(json.dumps({"items": found}, ensure_ascii=False))
+
+
+def _list_papers(papers: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"papers": papers}, ensure_ascii=False))
+        return
+    for paper in papers:
+        click.echo(f"{paper['paper']}: {paper['title']}")
+        for item in paper["items"]:
+            click.echo(f"  {item['item']:8}  {item['title']} ({item['source']})")
+
+
 def _one_stdin(*files: str | None) -> None:
     if files.count("-") > 1:
-        raise InputError("standard input (-) can be read once: give the other table as a file")
+        raise InputError("standard input (-) can be read once: give the other as a file")
 
 
 def _finish(outcome: Any, as_json: bool) -> None:
@@ -200,11 +310,15 @@ def _finish(outcome: Any, as_json: bool) -> None:
                     "folder": str(outcome.folder),
                     "report": str(outcome.report),
                     "reasons": list(outcome.reasons),
+                    "notes": list(outcome.notes),
                 },
                 ensure_ascii=False,
             )
         )
-    elif outcome.released:
+        sys.exit(0 if outcome.released else GATE_FAILED)
+    for sentence in outcome.notes:
+        click.echo(f"note: {sentence}", err=True)
+    if outcome.released:
         for reason in outcome.reasons:
             click.echo(f"forced: {reason}", err=True)
         click.echo(f"Released to {outcome.folder / 'release'}")
@@ -224,13 +338,34 @@ def _say_assessment(study: Any, out: Path, as_json: bool) -> None:
 
     failed = study.findings.failed(strict=study.plan.gates.strict)
     report = out / "private" / "report.html"
+    notes = list(study.findings.provenance["notes"])
     if as_json:
         reasons = [describe(finding, ours=False) for finding in failed]
-        click.echo(json.dumps({"good": not failed, "reasons": reasons, "report": str(report)}))
+        said = {"good": not failed, "reasons": reasons, "notes": notes, "report": str(report)}
+        click.echo(json.dumps(said, ensure_ascii=False))
         return
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     for finding in failed:
         click.echo(f"understudy: {describe(finding, ours=False)}", err=True)
     click.echo("A gate fails." if failed else "No gate fails.")
+    click.echo(f"Report: {report}")
+
+
+def _say_tuning(tuned: Any, out: Path, as_json: bool) -> None:
+    found = tuned.summary()
+    best = found["chosen"]
+    plan, report = out / "private" / "plan.toml", out / "private" / "report.html"
+    if as_json:
+        told = {key: best[key] for key in ("values", "loss", "number", "share")}
+        told |= {"trials": len(found["trials"]), "plan": str(plan), "report": str(report)}
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    failed = sum(bool(trial["why"]) for trial in found["trials"])
+    click.echo(f"{len(found['trials'])} trials, {failed} failed; objective {best['loss']:.4g}")
+    for name, value in best["values"].items():
+        click.echo(f"  {name} = {value:.4g}")
+    click.echo(f"Plan:   {plan}")
     click.echo(f"Report: {report}")
 
 
@@ -254,6 +389,7 @@ def main() -> NoReturn:
     """Run a command; every error becomes one message and an exit status."""
     if not sys.warnoptions:  # what a library wants changed in our code is not the user's business
         warnings.simplefilter("ignore")
+    _reopen()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters shows others
             stream.reconfigure(errors="backslashreplace")
@@ -263,13 +399,32 @@ def main() -> NoReturn:
             status = _run()
             sys.stdout.flush()
     except BrokenPipeError:  # who read our output has left: nobody is there to be told
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # no file's: a stream's
+            _drop_output()
+            error = InputError(
+                f"cannot write to standard output: {error.strerror or error}; files that were "
+                "written are whole"
+            )
         sys.exit(_report(click.Abort() if interrupts.came else error))
     except KeyboardInterrupt:
         sys.exit(_report(click.Abort()))
     sys.exit(status)
+
+
+def _reopen() -> None:
+    """Streams that whoever started us has closed: what is said there goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def _drop_output() -> None:
+    """Forget what could not be written, or Python would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run() -> int:
@@ -283,8 +438,18 @@ def _run() -> int:
     return 0
 
 
+def _hang_up() -> list[int]:
+    """The signal of a terminal that closes, where there is one and ``nohup`` does not ignore it."""
+    if not hasattr(signal, "SIGHUP") or signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return []
+    return [signal.SIGHUP]
+
+
 class _Interrupts:
-    """Ctrl-C and the request to end unwind the program once; cleaning up is not interrupted."""
+    """Ctrl-C, a request to end, a terminal that closes: each unwinds the program, and once only.
+
+    Cleaning up is not interrupted.
+    """
 
     def __init__(self) -> None:
         self.came = False
@@ -292,7 +457,7 @@ class _Interrupts:
 
     def __enter__(self) -> _Interrupts:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, *_hang_up()):
                 self.before[number] = signal.signal(number, self._unwind)
         return self
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.kernels.neighbours import Points
 from understudy.results import Better, Estimate
 from understudy.settings import Settings
-from understudy.tables.encode import Block, Encoding
+from understudy.tables.encode import Block, Encoding, stack
 from understudy.tables.schema import Role, Schema
 
 METRICS = ("typed", "euclidean-codes", "hamming")
@@ -27,8 +27,20 @@ Map = Callable[..., Iterable[Any]]
 class Source(Protocol):
     """How the release was made: what protections and measures may ask of the synthesizer."""
 
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from its replicates: `kernels.combine.RULES`."""
+
     def sample(self, rows: int, *, seed: int) -> Block:
         """Draw rows that are not part of any replicate."""
+
+    def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
+        """Draw these columns (and those drawn together with them) for rows like one record."""
+
+    def complete(
+        self, rows: Block, fixed: Sequence[str], *, seed: int
+    ) -> tuple[Block, NDArray[np.bool_]]:
+        """Draw the columns that are not fixed, given those that are; and which rows obey rules."""
 
     def log_prob(self, replicate: Block) -> float:
         """Log probability of a replicate, marginal over shared parameters."""
@@ -80,6 +92,13 @@ class Evidence:
         passed = columns.with_role(Role.KEEP, Role.WEIGHT)
         return tuple(name for name in columns.names if name not in passed)
 
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from the replicates; the wider one where none can tell."""
+        if self.source is not None:
+            return self.source.combining
+        return "partial" if self.encoding.schema.with_role(Role.KEEP) else "proper"
+
     def margin(self, measure: str, default: float) -> float:
         """The plan's margin of a measure, else the default."""
         return self.margins.get(measure, default)
@@ -97,6 +116,12 @@ class Judge(ABC):
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
         """The measure's numbers for one release."""
+
+    def pooled(
+        self, release: Sequence[Block], *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """The numbers for all replicates together: by default for their rows in one table."""
+        return self.estimates(stack(release), rng=rng, map_=map_)
 
     def calibration(
         self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
@@ -135,6 +160,9 @@ class Measure(Settings, ABC):
 
     def fits(self, where: str, schema: Schema) -> None:
         """Raise `PlanError` where the settings name columns or levels that the table lacks."""
+
+    def suits(self, where: str, train: Block) -> None:
+        """Raise `PlanError` where the settings do not fit the values that train has."""
 
 
 def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Points:

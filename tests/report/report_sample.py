@@ -82,6 +82,8 @@ def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any
     bars = {"ends": [0, 0.5, 1], "real": [0.4, 0.6], "synthetic": [0.5, 0.5]}
     return {
         "closeness": {"ims": curve, "dcr": curve, "nndr": curve},
+        "attribute": [inference(names[1])],
+        "prevention": [prevention(names[1])],
         "columns": [column(name, i, bins) for i, name in enumerate(names)],
         "pairs": [
             {"columns": [a, b], "distance": 0.1, "null": 0.05, "excess": 0.05}
@@ -95,6 +97,38 @@ def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any
             "used": dict.fromkeys(names, 1 / len(names)),
         },
     }
+
+
+def inference(name: str) -> dict[str, Any]:
+    curve = {
+        "ratio": [1.0, 12.0, 4.0],
+        "exceeding": [0, 2, 0],
+        "empty": [0.9, 0.5, 0.0],
+        "correct": [0.5, 0.6, 0.55],
+        "widened": [6.0, 12.0, 4.0],
+    }
+    return {
+        "column": name,
+        "c": 10.0,
+        "every": True,
+        "records": 300,
+        "rows": {"synthetic": [400], "pooled": [], "thinned": [100], "holdout": [100]},
+        "deltas": [0.05, 0.2, 1.0],
+        "prior_correct": 0.5,
+        "synthetic": [curve | {"supremum": 12.5}],
+        "pooled": [],
+        "thinned": [curve],
+        "holdout": [curve],
+    }
+
+
+def prevention(name: str) -> dict[str, Any]:
+    def point(c: float | None, added: int) -> dict[str, Any]:
+        ratio = {name: 12.5 if c is None else c}
+        return {"c": c, "added": added, "rounds": 1, "ratio": ratio, "pmse": 1.2, "refused": False}
+
+    points = [point(None, 0), point(10.0, 3), point(5.0, 1400), {"c": 1.0, "refused": True}]
+    return {"c": 10.0, "rows": 400, "points": points}
 
 
 def column(name: str, place: int, bins: int) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def test_each_table_has_a_caption_and_scoped_headings(html: str, read: Reader) -
 def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     charts = [attrs for _, attrs, _ in read.elements if "data-chart" in attrs]
     specs = {attrs.get("id"): text for attrs, text in read.scripts}
-    assert len(charts) == len(GATES) + 3 + len(HOSTILE) + 1 + 3
+    assert len(charts) == len(GATES) + 3 + 1 + 3 + len(HOSTILE) + 1 + 3
     for chart in charts:
         assert chart["role"] == "img"
         assert "table" in str(chart["aria-label"])
@@ -186,6 +186,28 @@ def test_a_table_of_a_hundred_columns_stays_small() -> None:
     names = tuple(f"column_{i}" for i in range(100))
     text = page(findings(names), summaries(names, 26))
     assert len(text.encode()) < 5_000_000
+
+
+def test_inference_and_what_preventing_it_costs_are_told(read: Reader) -> None:
+    for said in (
+        "Over every δ the largest ratio is 12.5.",
+        "300 people of train attacked",
+        "Refused, since it could not be met: c = 1.",
+        "1,400",
+        "refused",
+        "100 held-out rows",
+    ):
+        assert said in read.words
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    drawn = json.loads(specs["spec-inference-0"])
+    assert {point["table"] for point in drawn["data"]["values"]} == {
+        "Synthetic",
+        "Thinned",
+        "Held out",
+    }
+    assert drawn["layer"][1]["data"]["values"] == [{"x": 0.05, "y": 10.0}, {"x": 1.0, "y": 10.0}]
+    bounds = json.loads(specs["spec-sweep-0-ratio"])["layer"][1]["data"]["values"]
+    assert bounds == [{"x": 10.0, "y": 10.0}, {"x": 5.0, "y": 5.0}]
 
 
 @pytest.mark.parametrize("shown", [{}, {"columns": [], "pairs": [], "closeness": {}}])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 ORDERS = ("few-levels-first", "table")
+NUMBERS = "@numbers"
+"""Stands for all continuous columns that no other visit names."""
 
 COMMENTS = {
     "name": "A plan: how a synthetic table is made and judged. All keys are optional.",

@@ -97,6 +97,7 @@ _BANNERS = {
         "Do not release",
         "Tables made elsewhere were assessed, and at least one gate blocks.",
     ),
+    "tuned": ("✓", "Tuned", "Strengths were found; nothing was released and nothing judged."),
     "ungated": ("!", "Not judged", "No measure was declared a gate, so nothing was decided."),
 }
 
@@ -106,6 +107,8 @@ def _state(
 ) -> str:
     if outcome.get("state") in _BANNERS:
         return str(outcome["state"])
+    if provenance.get("job") == "tune":
+        return "tuned"
     if not gated:
         return "ungated"
     if _assessed(provenance):
@@ -155,7 +158,7 @@ def _cautions(gates: Sequence[Gate], holdout_rows: int) -> tuple[str, ...]:
 
 def uses(rows: Sequence[Row]) -> tuple[Use, ...]:
     """What the table is good for: columns, pairs, all columns together."""
-    found = [_columns(rows), _pairs(rows), *_models(rows)]
+    found = [_columns(rows), _pairs(rows), *_models(rows), *_regressions(rows)]
     return tuple(use for use in found if use is not None)
 
 
@@ -223,6 +226,35 @@ def _model(rows: Sequence[Row], measure: str, title: str, who: str) -> Use | Non
         f"(1 is chance). {first.why}"
     )
     return _use(title, first.state, text.strip())
+
+
+def _regressions(rows: Sequence[Row]) -> list[Use]:
+    """Each model of the plan by its standardised difference, over all replicates."""
+    found = [
+        row
+        for row in rows
+        if row.measure == "regression.difference" and row.item["value"] is not None
+    ]
+    pooled = [row for row in found if row.item.get("replicate") == 0] or found
+    overlaps = {
+        (row.target, row.item.get("replicate")): row
+        for row in rows
+        if row.measure == "regression.overlap"
+    }
+    return [
+        _use(f"Regression: {row.target}", row.state, _coefficients(row, overlaps)) for row in pooled
+    ]
+
+
+def _coefficients(row: Row, overlaps: Mapping[tuple[str, Any], Row]) -> str:
+    text = (
+        f"Its coefficients differ by {row.value} of the original’s standard errors in the median "
+        f"({row.reference} by chance)"
+    )
+    other = overlaps.get((row.target, row.item.get("replicate")))
+    if other is not None:
+        text += f"; intervals overlap by {other.value} ({other.reference} by chance)"
+    return f"{text}. {row.why}".strip()
 
 
 def _ratio(row: Row) -> str:

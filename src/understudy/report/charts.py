@@ -11,6 +11,8 @@ from typing import Any
 
 from understudy.report.columns import Curve, Look, Pairs, Propensities
 from understudy.report.judged import Gate
+from understudy.report.regressions import Forest
+from understudy.report.tuning import Search
 
 Spec = dict[str, Any]
 
@@ -138,6 +140,64 @@ def look(found: Look) -> Spec:
     return _levels(found) if found.shape == "levels" else _ordered(found)
 
 
+def running(found: Search) -> Spec:
+    """The smallest objective so far, a line for each search (Bale & Quick, Figure 3)."""
+    return _spec(
+        list(found.running),
+        height=220,
+        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2, "opacity": 0.7},
+        encoding={
+            "x": {"field": "trial", "type": "quantitative", "axis": {"title": "trial"}},
+            "y": {"field": "best", **_objective(found)},
+            "detail": {"field": "search"},
+            "color": {"value": "var(--synthetic)"},
+        },
+    )
+
+
+def trials(found: Search) -> Spec:
+    """Every trial by disclosure and use, the chosen one marked."""
+    kinds = ["trial", "chosen"]
+    return _spec(
+        list(found.points),
+        height=220,
+        mark={"type": "point", "filled": True, "opacity": 0.8},
+        encoding={
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "axis": {"title": "share nearer to the half learnt from", **_PERCENT},
+                "scale": {"zero": False, "padding": 12},
+            },
+            "y": {"field": "loss", **_objective(found)},
+            "shape": {
+                "field": "kind",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": kinds, "range": ["circle", "diamond"]},
+            },
+            "size": {
+                "field": "kind",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": kinds, "range": [40, 220]},
+            },
+            "color": {
+                "field": "kind",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": kinds, "range": ["var(--original)", "var(--synthetic)"]},
+            },
+        },
+    )
+
+
+def _objective(found: Search) -> Spec:
+    # Squares near 0 differ by orders of magnitude; an exact 0 stands at the bottom.
+    scale = {"type": "symlog", "constant": 1e-4} if found.squared else {"zero": False}
+    return {"type": "quantitative", "axis": {"title": found.axis}, "scale": scale}
+
+
 def histogram(found: Curve) -> Spec:
     """Propensities of real and synthetic rows."""
     return _outlines(found.points, 180, found.axis, [0, 1])
@@ -158,6 +218,45 @@ def used(found: Propensities) -> Spec:
                 "axis": {"title": "share of the trees’ gain", "tickCount": 4, **_PERCENT},
             },
         },
+    )
+
+
+def forest(found: Forest) -> Spec:
+    """Coefficients in standard errors from the original's, with their intervals."""
+    tables = ["Original", "Synthetic", "Held out"]
+    y = {
+        "field": "name",
+        "type": "nominal",
+        **_in_order(list(found.names)),
+        # The level stands at the end of a name: a wider label shows more of them apart.
+        "axis": {**_names(), "labelLimit": 175, "grid": True, "tickBand": "extent"},
+    }
+    offset = {"field": "table", "type": "nominal", "sort": None, "scale": {"domain": tables}}
+    domain = [-found.reach, found.reach]
+    x = {
+        "type": "quantitative",
+        "scale": {"domain": domain, "clamp": True, "zero": True, "padding": 6},
+        "axis": {"title": "standard errors of the original", "tickCount": 7},
+    }
+    place = {"y": y, "yOffset": offset, "color": {"field": "table", **_COLOUR}}
+    return _spec(
+        found.points,
+        height=36 * len(found.names),
+        layer=[
+            {
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {
+                    "x": {**x, "field": "low"},
+                    "x2": {"field": "high"},
+                    "strokeDash": {"field": "table", **_DASH},
+                    **place,
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
+                "encoding": {"x": {**x, "field": "at"}, **place},
+            },
+        ],
     )
 
 

@@ -81,6 +81,23 @@ MEASURES: Mapping[str, Words] = {
         "The largest factor by which the probability of somebody’s true value grows over its share "
         "among all people.",
     ),
+    "attribute.widened": Words(
+        "And if the attacker never gives up?",
+        "The same factor for an attacker who takes the nearest rows, however far, where nobody "
+        "resembles the person.",
+    ),
+    "attribute.correct": Words(
+        "How often does an attacker guess a sensitive value?",
+        "Share of people whose value is the most frequent one among the rows that resemble them, "
+        "at the best radius. Much of it may be known without any release: see the next number.",
+        share=True,
+    ),
+    "attribute.prior_correct": Words(
+        "How often would anybody guess it without the release?",
+        "Share of people who have the value that is the most probable beforehand.",
+        reference="itself",
+        share=True,
+    ),
     "marginal.distance": Words(
         "Single columns",
         "Share of rows that would have to change for the column to look like train’s (total "
@@ -121,6 +138,20 @@ MEASURES: Mapping[str, Words] = {
         reference="chance",
         share=True,
     ),
+    "regression.difference": Words(
+        "Coefficients differ by",
+        "How far a coefficient on synthetic rows is from the original’s, in the original’s "
+        "standard errors; the median over coefficients. Another sample of people would differ, "
+        "too: that is the reference.",
+        reference="chance",
+    ),
+    "regression.overlap": Words(
+        "Confidence intervals overlap by",
+        "Mean share of the two 95% intervals of a coefficient that both cover, in the median over "
+        "coefficients. Below 0, they do not meet.",
+        reference="chance",
+        share=True,
+    ),
 }
 
 _TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
@@ -151,7 +182,16 @@ ATTACKERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Somebody who wants one sensitive value",
         "guesses it from the synthetic rows that resemble a known person (attribute disclosure)",
-        ("attribute.max_ratio", "attribute.exceeding", "gtcap.mean", "dcap", "tcap", "disco"),
+        (
+            "attribute.max_ratio",
+            "attribute.exceeding",
+            "attribute.widened",
+            "attribute.correct",
+            "gtcap.mean",
+            "dcap",
+            "tcap",
+            "disco",
+        ),
     ),
     (
         "Somebody who asks whether a person was in the data",

@@ -16,6 +16,7 @@ from scipy.special import chdtri
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, features, widths
 from understudy.kernels import propensity
 from understudy.kernels.rows import variance_left
+from understudy.settings import LEAST_ROWS, require_range
 from understudy.tables.encode import Block
 
 
@@ -38,6 +39,11 @@ class Likeness(Measure):
     needs_holdout: ClassVar[bool] = False
     rows: int = 100_000
     terms: int = 150
+
+    def check(self, where: str) -> None:
+        """Check the ranges of all settings."""
+        require_range(f"{where}.rows", self.rows, LEAST_ROWS, whole=True)
+        require_range(f"{where}.terms", self.terms, 1, whole=True)
 
     def prepare(
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map

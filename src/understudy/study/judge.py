@@ -13,9 +13,11 @@ from understudy import risk, utility
 from understudy.evidence import Evidence, Judge, Map, Measure
 from understudy.plans import checks, toml
 from understudy.plans.plan import Plan
+from understudy.protect import Protection
 from understudy.results import Better, Estimate, Finding, Verdict
 from understudy.seeds import stream
-from understudy.tables.encode import Block, stack
+from understudy.tables.encode import Block
+from understudy.tables.schema import Schema
 
 Progress = Callable[[str], None]
 Key = tuple[str, str | None]
@@ -111,6 +113,21 @@ def measures_of(plan: Plan) -> dict[str, Measure]:
     }
 
 
+def fit_columns(measures: Mapping[str, Measure], schema: Schema) -> None:
+    """Refuse settings that name absent columns now, not after the synthesis."""
+    for name, measure in measures.items():
+        measure.fits(f"measure.{name}", schema)
+
+
+def suit_values(measures: Mapping[str, Measure], steps: Sequence[Protection], train: Block) -> None:
+    """The same for protections, and for settings that do not fit the columns' values."""
+    for place, step in enumerate(steps):
+        step.fits(f"protections[{place}]", train.encoding.schema)
+        step.suits(f"protections[{place}]", train)
+    for name, measure in measures.items():
+        measure.suits(f"measure.{name}", train)
+
+
 def _absent(
     gating: Gating, findings: Sequence[Finding], measures: Mapping[str, Measure]
 ) -> Iterator[Finding]:
@@ -143,17 +160,16 @@ def known_cases(evidence: Evidence, seed: int) -> dict[str, Block]:
 def _estimated(
     judge: Judge, evidence: Evidence, rng: np.random.Generator, map_: Map
 ) -> list[Estimate]:
-    return [
+    """Every replicate, and all pooled (0): an intruder has them all."""
+    found = [
         replace(estimate, replicate=number)
-        for number, block in _replicates(evidence.release)
+        for number, block in enumerate(evidence.release, start=1)
         for estimate in judge.estimates(block, rng=rng, map_=map_)
     ]
-
-
-def _replicates(release: Sequence[Block]) -> list[tuple[int, Block]]:
-    """Every replicate, and all pooled (0): an intruder has them all."""
-    numbered = list(enumerate(release, start=1))
-    return numbered if len(release) < 2 else [*numbered, (0, stack(release))]
+    if len(evidence.release) < 2:
+        return found
+    pooled = judge.pooled(evidence.release, rng=rng, map_=map_)
+    return [*found, *(replace(estimate, replicate=0) for estimate in pooled)]
 
 
 def _keyed(

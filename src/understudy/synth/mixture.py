@@ -150,6 +150,20 @@ class FittedMixture(Fitted):
         pattern[bad] = -1
         return self._block(given, values, pattern < 0)
 
+    def near(self, record: Block, *, rng: np.random.Generator) -> Block:
+        """Draw from the component with the highest responsibility for the record (eq. 25).
+
+        With the record's own pattern of missing values.
+        """
+        point = self.scale.points(record.select(self.columns).take(slice(0, 1)))
+        here = np.flatnonzero(~np.isnan(point[0]))
+        owner = mixture.owners(mixture.marginal(self.mixture, here), point[:, here])
+        points = mixture.draw_from(self.mixture, np.repeat(owner, record.rows), rng)
+        values = self.scale.values(points, grid=self.settings.grid)
+        for index, name in enumerate(self.columns):
+            values[np.isnan(record.values[name]), index] = np.nan
+        return self._block(record, values, np.zeros(record.rows, dtype=bool))
+
     def _possible(self, rows: int, limits: Within) -> NDArray[np.bool_]:
         """Which patterns each row may have (rows × patterns)."""
         possible = np.ones((rows, len(self.patterns.count)), dtype=bool)
