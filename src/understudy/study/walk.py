@@ -22,7 +22,7 @@ from understudy.plans.plan import Plan
 from understudy.plans.visits import check_left
 from understudy.results import Findings
 from understudy.seeds import stream
-from understudy.study.alike import alike, common, strange_levels
+from understudy.study.alike import alike, common, require_strangers, strange_levels
 from understudy.study.judge import (
     Gating,
     Progress,
@@ -106,6 +106,8 @@ def run(
     train = ready.table.take(rows_of_train)
     encoding = fit_encoding(train)
     block, control, fresh = _encode(encoding, train, held, seed)
+    if holdout is not None:
+        require_strangers(block, stack([control, fresh]))
     leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
@@ -184,6 +186,8 @@ def assess(
     encoding = fit_encoding(train)
     held = None if holdout is None else alike(holdout, train, "the holdout")
     block, control, fresh = _encode(encoding, train, held, seed)
+    if holdout is not None:
+        require_strangers(block, stack([control, fresh]))
     release = tuple(
         encoding.encode(alike(item, train, f"synthetic table {n}"))
         for n, item in enumerate(synthetic, 1)
