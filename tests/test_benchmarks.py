@@ -140,3 +140,9 @@ def test_the_frontier_knows_a_copy_from_a_stranger() -> None:
 def test_help_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
     module("demo").main(whole=False)
     assert "understudy --help" in capsys.readouterr().out
+
+
+def test_tuning_is_compared_with_the_plain_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+    module("tuning").main(rows=120, searches=1, trials=3, every=1)
+    out = capsys.readouterr().out
+    assert "plainly, 3 of these trials" in out and "times as fast as plainly" in out

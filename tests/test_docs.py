@@ -20,6 +20,7 @@ from understudy.cli import cli
 from understudy.plans import plan as plans
 from understudy.plans import toml
 from understudy.plans.plan import Gates, Plan, Split
+from understudy.plans.tuning import Tuning
 from understudy.protect import PROTECTIONS
 from understudy.reproduce import ITEMS
 from understudy.results import Better, Estimate, Finding, Verdict
@@ -272,6 +273,7 @@ def plan_keys():
             yield from ((f"{name}.{key}", inner) for key, inner in value.items())
         elif name != "columns":
             yield name, value
+    yield from ((f"tune.{key}", value) for key, value in Tuning().to_dict().items())
     yield from ((f"columns.NAME.{key}", None) for key in (*plans._LOOK, "identifier", "text"))
     yield from ((f"visits.{key}", None) for key in plans._VISIT)
 

@@ -9,7 +9,8 @@ import pytest
 import understudy
 from understudy import Plan
 from understudy.errors import InputError, TableError
-from understudy.study.alike import alike
+from understudy.study.alike import alike, require_strangers
+from understudy.tables.encode import fit_encoding
 from understudy.tables.read import read
 
 DAY = dt.datetime(2020, 1, 1)
@@ -82,3 +83,42 @@ def test_levels_spelled_otherwise_are_pointed_out():
     notes = study.findings.provenance["notes"]
     assert [note for note in notes if "levels of code that the original lacks" in note] == notes
     assert len(notes) == 1 and notes[0].startswith("synthetic table 1: 6")
+
+
+def coarse(seed, rows=400):
+    levels = np.random.default_rng(seed).integers(0, 3, (3, rows))
+    return {name: row.astype(str) for name, row in zip("abc", levels, strict=True)}
+
+
+JUDGES = {
+    "the table itself": lambda table, other: table,
+    "a part of it": lambda table, other: table.slice(0, 60),
+    "partly": lambda table, other: pa.concat_tables([table.slice(0, 50), other.slice(0, 100)]),
+}
+
+
+@pytest.mark.parametrize("what", JUDGES)
+def test_a_holdout_of_people_in_the_table_judges_nothing(what):
+    table, other = pa.table(people(1)), pa.table(people(2))
+    holdout = JUDGES[what](table, other)
+    with pytest.raises(InputError, match="the holdout repeats the table"):
+        understudy.assess(table, [other], holdout=holdout, seed=1, jobs=1)
+    with pytest.raises(InputError, match="the holdout repeats the table"):
+        understudy.synthesize(table, holdout=holdout, seed=1, jobs=1)
+
+
+def test_strangers_who_share_coarse_rows_by_chance_may_judge():
+    """None of 60 honest pairs is refused; a false alarm needs five points and four errors."""
+    for seed in range(30):
+        for make, rows in ((coarse, 50), (people, 40)):
+            train = fit_encoding(read(pa.table(make(seed, 150))))
+            block = train.encode(read(pa.table(make(seed, 150))))
+            held = alike(read(pa.table(make(1000 + seed, rows))), read(pa.table(make(seed))), "it")
+            require_strangers(block, train.encode(held))
+    table = pa.table(coarse(3))
+    with pytest.raises(InputError, match="100% of its rows"):
+        understudy.assess(table, [table], holdout=table, seed=1, jobs=1)
+    binary = pa.table({"sex": ["f", "m"] * 60})
+    understudy.assess(
+        binary, [binary], holdout=binary, seed=1, jobs=1
+    )  # strangers may have the same counts

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from threadpoolctl import threadpool_limits
 
 Floats = NDArray[np.float64]
 Goal = Literal["minimise", "maximise", "nearest"]
@@ -99,18 +100,19 @@ def propose(
         rng: the stream.
     """
     model = _optimiser(points, numbers, goal, centre, limited, most, rng)
-    found = []
-    for _ in range(count):
-        with warnings.catch_warnings():
-            # Length scales at the end of their range, and early stops, are of no concern here.
-            warnings.simplefilter("ignore")
+    found: list[Floats] = []
+    # One BLAS thread: matrices are small, and sums in another order would be other proposals.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        # Length scales at the end of their range, and early stops, are of no concern here.
+        warnings.simplefilter("ignore")
+        while len(found) < count:
             chosen = model.suggest()
-            point = np.array([chosen[name] for name in model.space.keys])
-            found.append(np.clip(point, 0.0, 1.0))
-            if len(found) < count:
+            point = np.clip([chosen[name] for name in model.space.keys], 0.0, 1.0)
+            found.append(point)
+            if len(found) < count and point not in model.space:
                 mean = float(np.asarray(model.predict(chosen, fit_gp=False)))
                 limit = None if limited is None else float(model.constraint.approx(point[None])[0])
-                model.register(chosen, mean, limit)
+                model.register(point, mean, limit)
     return np.stack(found)
 
 
@@ -143,8 +145,14 @@ def _optimiser(
     kernel = ConstantKernel(1.0, (0.05, 20.0)) * Matern(np.full(size, 0.5), (0.05, 5.0), nu=2.5)
     noisy = kernel + WhiteKernel(1e-2, (1e-6, 1.0))
     model.set_gp_params(kernel=noisy, n_restarts_optimizer=2)
-    for row, (point, number) in enumerate(zip(points, numbers, strict=True)):
-        model.register(point, float(number), None if limited is None else float(limited[row]))
+    # Points that were tried twice count once, with their mean: the library prints a line for each
+    # that it meets again, whatever it is asked to say.
+    distinct, place = np.unique(points, axis=0, return_inverse=True)
+    many = np.bincount(place)
+    means = np.bincount(place, weights=numbers) / many
+    limits = None if limited is None else np.bincount(place, weights=limited) / many
+    for row, point in enumerate(distinct):
+        model.register(point, float(means[row]), None if limits is None else float(limits[row]))
     return model
 
 

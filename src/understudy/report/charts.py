@@ -147,7 +147,12 @@ def running(found: Search) -> Spec:
         height=220,
         mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2, "opacity": 0.7},
         encoding={
-            "x": {"field": "trial", "type": "quantitative", "axis": {"title": "trial"}},
+            "x": {
+                "field": "trial",
+                "type": "quantitative",
+                "axis": {"title": "trial", "format": "d", "tickMinStep": 1},
+                "scale": {"zero": False},
+            },
             "y": {"field": "best", **_objective(found)},
             "detail": {"field": "search"},
             "color": {"value": "var(--synthetic)"},
@@ -194,7 +199,7 @@ def trials(found: Search) -> Spec:
 
 def _objective(found: Search) -> Spec:
     # Squares near 0 differ by orders of magnitude; an exact 0 stands at the bottom.
-    scale = {"type": "symlog", "constant": 1e-4} if found.squared else {"zero": False}
+    scale = {"zero": False, **({"type": "symlog", "constant": 1e-5} if found.squared else {})}
     return {"type": "quantitative", "axis": {"title": found.axis}, "scale": scale}
 
 

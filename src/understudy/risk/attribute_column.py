@@ -127,7 +127,8 @@ class Column:
             return Estimate.absent(name, why, target=self.name)
         value = float(self.settings.exceeds(ratio[self.risky]).mean())
         whole, ours, theirs = (shares(self.settings.exceeds(one), self.rng) for one in draws)
-        note = f"c = {c:g}; {self._note(self.risky.size, f'with a value rarer than 1 in {c:g}')}"
+        who = self._note(self.risky.size, f"with a value rarer than 1 in {c:g}")
+        note = f"ratios above c = {c:g}; {who}"
         margin = self.judge.evidence.margin(name, 0.01)
         found = self._estimate(name, value, float(theirs[0]), whole, ours - theirs, margin, note)
         if value > 0:

@@ -9,9 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from understudy.errors import InputError, TableError
+from understudy.evidence import row_numbers
 from understudy.tables.encode import Block
 from understudy.tables.table import Table
 
+_EXCESS = 0.05  # share of a holdout's rows that may be in train beyond what chance explains
+_KINDS = 10  # different rows above which two draws never have the same counts of all
 _TOLD = 0.01  # share of rows with levels of their own that is worth a sentence
 
 
@@ -82,3 +85,26 @@ def strange_levels(block: Block, what: str) -> Iterator[str]:
                 f"{what}: {share:.0%} of the rows have levels of {name} that the original lacks; "
                 "if these are only spelled otherwise (zeros, capitals), copies are not seen there"
             )
+
+
+def require_strangers(train: Block, held: Block) -> None:
+    """Refuse a holdout of people whom train knows: beside them every release looks honest.
+
+    Two draws of one process share rows by chance. A row of train that has a twin in train tells how
+    often: t of train's rows have one, and h of the holdout's rows are in train, with h ≈ t for
+    strangers. Refused where h − t > 0.05 + 4·√(p(1 − p)(1/n_H + 1/n_T)), p the pooled share, or
+    where both hold the very same rows, of so many kinds that this is no chance.
+
+    Cost: O(rows × columns × log rows).
+    """
+    known, asked = row_numbers([train, held], train.names)
+    counts = np.bincount(known, minlength=max(known.max(initial=-1), asked.max(initial=-1)) + 1)
+    twins, inside = float(np.mean(counts[known] > 1)), float(np.mean(counts[asked] > 0))
+    pooled = (twins * train.rows + inside * held.rows) / (train.rows + held.rows)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / train.rows + 1 / held.rows))
+    same = len(counts) > _KINDS and np.array_equal(np.sort(known), np.sort(asked))
+    if same or inside - twins > _EXCESS + 4 * error:
+        raise InputError(
+            f"the holdout repeats the table: {inside:.0%} of its rows are in it, where strangers "
+            f"would share about {twins:.0%}; give rows of people who are not in the table"
+        )

@@ -57,7 +57,9 @@ class Parameter:
             # Ends are reached exactly: the grid has a whole number of equal steps.
             fine = np.rint(place * np.ceil(steps)) / np.ceil(steps) if self.whole else place
             value = self.low * (self.high / self.low) ** float(fine)
-        return min(max(round(value), self.low), self.high) if self.whole else float(value)
+        if self.whole:
+            return min(max(round(value), self.low), self.high)
+        return float(f"{value:.12g}")  # so that what the plan says comes back as it was
 
     def place(self, value: float) -> float:
         """Where a value stands on the scale, 0 to 1."""

@@ -25,7 +25,7 @@ from understudy.synth.base import Fitted
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.rules import Rule
 from understudy.synth.sequence import FittedSequence, Sequential, Visit, fit_visit
-from understudy.tables.encode import Block
+from understudy.tables.encode import Block, stack
 
 _QUERIES = 10_000  # synthetic rows that ask which half is nearer
 _KEPT = 1_000  # fits that are remembered
@@ -187,7 +187,7 @@ class Bench:
             main = self._ratios(drawn, map_)
         else:
             main = self._measured(drawn, "tune", tuning.objective, tuning.target, map_)
-        near = dict(zip(drawn, map_(self._share, drawn.items()), strict=True))
+        near = dict(zip(drawn, map_(self.share, drawn.items()), strict=True))
         shares = {place: float(np.mean([near[key] for key in drawn if key[0] == place]))
                   for place, _ in drawn}  # fmt: skip
         limits = self._limits(drawn, shares, map_)
@@ -227,18 +227,15 @@ class Bench:
         margins, distance = self.plan.margins, vars(self.plan.distance)
         return Evidence(side.inner, control, fresh, (), margins=margins, **distance)
 
-    def _share(self, item: tuple[Place, list[Block]]) -> float:
+    def share(self, item: tuple[Place, list[Block]]) -> float:
         """Share of synthetic rows that are nearer to the half learnt from than to the other."""
         (_, which), blocks = item
-        side, nearer = self.sides[which], []
-        rows = max(_QUERIES // self.tuning.replicates, 1)
-        for number, block in enumerate(blocks):
-            some = block.thin(rows, stream(self.seed, "share", number))
-            ours = points(some, self.drawn, self.plan.distance.metric)
-            to, _ = nearest(side.near, ours, 1)
-            fro, _ = nearest(side.away, ours, 1)
-            nearer.append(np.where(to < fro, 1.0, (to == fro) / 2)[:, 0])
-        return float(np.concatenate(nearer).mean())
+        side, rows = self.sides[which], max(_QUERIES // self.tuning.replicates, 1)
+        # Asked together: a search over few rows costs mostly its preparation.
+        some = [b.thin(rows, stream(self.seed, "share", i)) for i, b in enumerate(blocks)]
+        ours = points(stack(some), self.drawn, self.plan.distance.metric)
+        (to, _), (fro, _) = nearest(side.near, ours, 1), nearest(side.away, ours, 1)
+        return float(np.where(to < fro, 1.0, (to == fro) / 2).mean())
 
 
 def _joined(found: Found, place: int) -> tuple[Floats, float]:
@@ -260,5 +257,8 @@ def _cost(visit: Visit) -> float:
 
 
 def _mean(values: Floats) -> tuple[float, float]:
+    """Mean and its standard error: NaN where a value is not finite."""
+    if not np.isfinite(values).all():
+        return float("nan"), float("nan")
     error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return float(values.mean()), float(error)

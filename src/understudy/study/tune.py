@@ -110,9 +110,11 @@ class Tuned:
     def _running(self) -> list[dict[str, Any]]:
         """The smallest loss so far of each search: Figure 3 of Bale & Quick."""
         tuning, best, found = self.plan.tune or Tuning(), dict[int, float](), []
+        kept = _keeps(tuning, self.chosen.outcome)  # else none does, and all are shown
         for trial in self.trials:
             loss = self.loss(trial)
-            if _keeps(tuning, trial.outcome) and loss < best.get(trial.search, np.inf):
+            counts = _keeps(tuning, trial.outcome) or not kept
+            if counts and loss < best.get(trial.search, np.inf):
                 best[trial.search] = loss
             if trial.search in best:
                 place = {"search": trial.search, "trial": trial.number}
@@ -238,7 +240,8 @@ class _Hunt:
         begin = time.monotonic()
         while any(self._going(search) for search in self.searches):
             minutes = (time.monotonic() - begin) / 60
-            if self.tuning.minutes is not None and minutes >= self.tuning.minutes:
+            # Random trials are always made: without any there is nothing to choose from.
+            if any(self.searches) and minutes >= (self.tuning.minutes or np.inf):
                 return False
             wanted = [
                 (number, place, values)

@@ -22,7 +22,7 @@ from understudy.plans.plan import Plan
 from understudy.plans.visits import check_left
 from understudy.results import Findings
 from understudy.seeds import stream
-from understudy.study.alike import alike, common, strange_levels
+from understudy.study.alike import alike, common, require_strangers, strange_levels
 from understudy.study.judge import (
     Gating,
     Progress,
@@ -120,6 +120,8 @@ def run(
     train = ready.table.take(rows_of_train)
     encoding = fit_encoding(train)
     block, control, fresh = _encode(encoding, train, held, seed)
+    if holdout is not None:
+        require_strangers(block, stack([control, fresh]))
     kept = any(visit.model.name == "keep" for visit in plan.visits_for(encoding))
     rows = _rows(plan, ready, train, kept)
     steps = protections(plan, kept=kept)
@@ -207,6 +209,8 @@ def assess(
     encoding = fit_encoding(train)
     held = None if holdout is None else alike(holdout, train, "the holdout")
     block, control, fresh = _encode(encoding, train, held, seed)
+    if holdout is not None:
+        require_strangers(block, stack([control, fresh]))
     suit_values(measures, (), block)
     release = tuple(
         encoding.encode(alike(item, train, f"synthetic table {n}"))
