@@ -25,6 +25,7 @@ SHARES = {
     "measure marginals": 1.0,
     "measure pairs": 2.0,
     "measure pmse": 24.0,
+    "measure regression": 0.0,
     "profile": 0.5,
     "records": 1.0,
     "report": 1.0,
