@@ -106,6 +106,12 @@ def test_closeness_agrees_with_plain() -> None:
     assert found["gap"] < 1e-9 and found["plain"] > 0
 
 
+def test_attribute_disclosure_agrees_with_a_double_loop() -> None:
+    attribute = module("attribute")
+    for levels in attribute.KEYS.values():
+        assert attribute.one(150, levels, every=True)["gap"] < 1e-9
+
+
 def test_doubling(monkeypatch: pytest.MonkeyPatch) -> None:
     doubling = module("doubling")
     monkeypatch.setattr(doubling, "STEPS", 2)
@@ -119,3 +125,9 @@ def test_doubling(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
     module("demo").main(whole=False)
     assert "understudy --help" in capsys.readouterr().out
+
+
+def test_tuning_is_compared_with_the_plain_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+    module("tuning").main(rows=120, searches=1, trials=3, every=1)
+    out = capsys.readouterr().out
+    assert "plainly, 3 of these trials" in out and "times as fast as plainly" in out

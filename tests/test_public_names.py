@@ -27,6 +27,7 @@ NAMES = [
     "Study",
     "Table",
     "TableError",
+    "Tuned",
     "UnderstudyError",
     "Verdict",
     "Verification",
@@ -38,6 +39,7 @@ NAMES = [
     "read",
     "release",
     "synthesize",
+    "tune",
     "verify",
     "write",
 ]
@@ -56,7 +58,7 @@ def test_every_name_is_there(name):
 
 
 def test_nothing_else_pretends_to_be():
-    for name in ("tune", "no_such_thing"):
+    for name in ("tuning", "no_such_thing"):
         with pytest.raises(AttributeError, match=name):
             getattr(understudy, name)
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from understudy.api import assess, demo, inspect, read, release, synthesize
+    from understudy.api import assess, demo, inspect, read, release, synthesize, tune
     from understudy.combining import Combined, combine
     from understudy.errors import (
         GateFailed,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from understudy.plans.plan import Plan
     from understudy.results import Estimate, Finding, Findings, Verdict
     from understudy.study import Study
+    from understudy.study.tune import Tuned
     from understudy.tables.schema import Column, Kind, Role, Schema
     from understudy.tables.table import Table
     from understudy.tables.write import write
@@ -50,6 +51,7 @@ __all__ = [
     "Study",
     "Table",
     "TableError",
+    "Tuned",
     "UnderstudyError",
     "Verdict",
     "Verification",
@@ -61,12 +63,13 @@ __all__ = [
     "read",
     "release",
     "synthesize",
+    "tune",
     "verify",
     "write",
 ]
 
 _HOMES = {
-    "api": ("assess", "demo", "inspect", "read", "release", "synthesize"),
+    "api": ("assess", "demo", "inspect", "read", "release", "synthesize", "tune"),
     "combining": ("Combined", "combine"),
     "errors": (
         "GateFailed",
@@ -82,6 +85,7 @@ _HOMES = {
     "plans.plan": ("Plan",),
     "results": ("Estimate", "Finding", "Findings", "Verdict"),
     "study": ("Study",),
+    "study.tune": ("Tuned",),
     "tables.schema": ("Column", "Kind", "Role", "Schema"),
     "tables.table": ("Table",),
     "tables.write": ("write",),

@@ -13,19 +13,33 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from understudy import __version__
 from understudy import study as walk
-from understudy.errors import TableError
+from understudy.errors import InputError, TableError
 from understudy.evidence import Map
-from understudy.folder import Outcome, check_target, decided, save, save_assessment
+from understudy.folder import (
+    Outcome,
+    check_target,
+    decided,
+    save,
+    save_assessment,
+    save_tuning,
+)
 from understudy.inspection import Inspection
 from understudy.inspection import inspect as look
 from understudy.plans.plan import Plan
+from understudy.plans.tuning import Tuning
 from understudy.report import page
+from understudy.results import Findings
 from understudy.seeds import fresh_seed
 from understudy.study.judge import Progress, silent
+from understudy.study.tune import Tuned
+from understudy.study.tune import tune as find
+from understudy.tables.encode import Block
 from understudy.tables.outbreak import outbreak
 from understudy.tables.read import read as read_table
 from understudy.tables.table import Table
+from understudy.trials import TrialLog, kept_seed, key_of
 
 PlanLike = Plan | str | Path | None
 
@@ -68,11 +82,16 @@ def synthesize(
     holdout: Any = None,
     replicates: int | None = None,
     rows: int | None = None,
+    tuner: walk.Tuner | None = None,
     jobs: int | None = None,
     progress: Progress = silent,
 ) -> walk.Study:
-    """Synthesise and judge a table in memory; nothing is written."""
+    """Synthesise and judge a table in memory; nothing is written.
+
+    With a ``tuner``, such as `understudy.study.tune.tune`, the plan's strengths are found first.
+    """
     chosen = _with(as_plan(plan), replicates, rows)
+    _check_seed(seed)
     table = read(source, plan=chosen)
     other = None if holdout is None else read(holdout, plan=chosen)
     with workers(jobs) as map_:
@@ -81,6 +100,7 @@ def synthesize(
             chosen,
             seed=fresh_seed() if seed is None else seed,
             holdout=other,
+            tuner=tuner,
             map_=map_,
             progress=progress,
         )
@@ -95,6 +115,9 @@ def release(
     holdout: Any = None,
     replicates: int | None = None,
     rows: int | None = None,
+    tune: bool = False,
+    trials: int | None = None,
+    minutes: float | None = None,
     jobs: int | None = None,
     force: bool = False,
     trial: bool = False,
@@ -110,29 +133,116 @@ def release(
         holdout: rows that judge the release, instead of a split.
         replicates: how many synthetic tables.
         rows: rows of each synthetic table.
+        tune: find the plan's strengths first, on an inner split of train.
+        trials: trials of each search, instead of the plan's.
+        minutes: stop searching after so long.
         jobs: threads (default: all cores).
         force: release although a gate fails.
         trial: a short seed is fine.
         progress: called with the name of each stage.
     """
-    folder = Path(out)
+    folder = _named(out)
     check_target(folder)
     log = Log(progress)
+    if not tune and (trials is not None or minutes is not None):
+        raise InputError("trials and minutes are budgets of tuning: add --tune (tune=True)")
+    chosen = _budget(as_plan(plan), trials, minutes) if tune else as_plan(plan)
+    hunt = _Logged(folder) if tune else None
     study = synthesize(
         source,
-        plan,
-        seed=seed,
+        chosen,
+        seed=seed if hunt is None else hunt.seed(seed),
         holdout=holdout,
         replicates=replicates,
         rows=rows,
+        tuner=hunt,
         jobs=jobs,
         progress=log,
     )
     log("report")
     study = decided(study, force=force, trial=trial)
-    return save(
-        study, folder, page(study.findings, study.summaries), log.text(), force=force, trial=trial
-    )
+    outcome = save(study, folder, drawn(study), log.text(), force=force, trial=trial)
+    if hunt is not None:
+        hunt.done()
+    return outcome
+
+
+def tune(
+    source: Any,
+    out: str | Path | None = None,
+    plan: PlanLike = None,
+    *,
+    seed: int | None = None,
+    holdout: Any = None,
+    trials: int | None = None,
+    minutes: float | None = None,
+    jobs: int | None = None,
+    progress: Progress = silent,
+) -> Tuned:
+    """Find the plan's free settings on an inner split of train; with ``out``, write them there.
+
+    The holdout is split off as `release` with the same seed does it, and is not looked at.
+    """
+    chosen = _budget(as_plan(plan), trials, minutes)
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_target(folder)
+    log, hunt = Log(progress), _Logged(folder)
+    table = read(source, plan=chosen)
+    held = None if holdout is None else read(holdout, plan=chosen)
+    number = hunt.seed(seed)
+    with workers(jobs) as map_:
+        log("split")
+        train = walk.learnt_from(table, chosen, seed=number, holdout=held)
+        tuned = hunt(chosen, train, seed=number, map_=map_, progress=log)
+    if folder is not None:
+        log("report")
+        provenance = {"job": "tune", "plan": chosen.name, "version": __version__}
+        aside = table.rows - train.rows if held is None else held.rows
+        sizes = {
+            "train": {"rows": train.rows, "columns": len(train.names)},
+            "holdout": {"rows": aside, "columns": len(train.names)},
+        }
+        found = Findings(tuned.plan.sha256, sizes, (), (), provenance)
+        html = page(found, {"tuning": tuned.summary()})
+        save_tuning(tuned, number, folder, html, log.text())
+        hunt.done()
+    return tuned
+
+
+class _Logged:
+    """A tuner whose trials are on disk as they finish, if there is a folder."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.log: TrialLog | None = None
+
+    def seed(self, given: int | None) -> int:
+        """The seed: given, else that of the tuning that was stopped here, else a fresh one."""
+        kept = None if self.folder is None else kept_seed(self.folder)
+        found = given if given is not None else kept
+        return fresh_seed() if found is None else found
+
+    def __call__(self, plan: Plan, train: Block, *, seed: int, **how: Any) -> Tuned:
+        """Tune, from where an earlier run was stopped."""
+        if self.folder is None:
+            return find(plan, train, seed=seed, **how)
+        self.log = TrialLog(self.folder, key_of(plan, train, seed), seed)
+        return find(plan, train, seed=seed, log=self.log.add, known=self.log.known(), **how)
+
+    def done(self) -> None:
+        """What was kept to go on is no longer needed."""
+        if self.log is not None:
+            self.log.remove()
+
+
+def _budget(plan: Plan, trials: int | None, minutes: float | None) -> Plan:
+    tuning = plan.tune or Tuning()
+    if trials is not None:
+        tuning = replace(tuning, trials=trials)
+    if minutes is not None:
+        tuning = replace(tuning, minutes=minutes)
+    return replace(plan, tune=tuning)
 
 
 def assess(
@@ -148,7 +258,10 @@ def assess(
 ) -> walk.Study:
     """Judge tables from any tool; with ``out``, write the private files there."""
     chosen = as_plan(plan)
-    folder = None if out is None else Path(out)
+    _check_seed(seed)
+    folder = None if out is None else _named(out)
+    if isinstance(synthetic, str | Path | Table) or hasattr(synthetic, "__arrow_c_stream__"):
+        synthetic = [synthetic]  # a single table is meant, not its letters or columns
     if folder is not None:
         check_target(folder)
     log = Log(progress)
@@ -167,7 +280,7 @@ def assess(
         )
     if folder is not None:
         log("report")
-        save_assessment(study, folder, page(study.findings, study.summaries), log.text())
+        save_assessment(study, folder, drawn(study), log.text())
     return study
 
 
@@ -183,11 +296,34 @@ def demo(
     return release(outbreak(), out, plan, seed=seed, jobs=jobs, trial=True, progress=progress)
 
 
+def drawn(study: walk.Study) -> str:
+    """The private report of a study, with its map if it has one."""
+    points = None if study.points is None else study.points.to_json()
+    return page(study.findings, study.summaries, points)
+
+
 def as_plan(plan: PlanLike) -> Plan:
     """A plan from a plan, a file, a shipped plan's name, or nothing (the default plan)."""
     if plan is None:
         return Plan()
+    if not isinstance(plan, Plan | str | Path):
+        raise InputError(
+            f"cannot read a plan from a {type(plan).__name__}: give a Plan, the path of a plan "
+            "file, or the name of a shipped plan"
+        )
     return plan if isinstance(plan, Plan) else Plan.read(plan)
+
+
+def _named(out: str | Path) -> Path:
+    """A folder to write; an empty name would mean the current one."""
+    if not str(out):
+        raise InputError("the folder to write has an empty name: say which, or '.' for this one")
+    return Path(out)
+
+
+def _check_seed(seed: object) -> None:
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+        raise InputError(f"seed: got {seed!r}, expected a whole number from 0, or None")
 
 
 def _with(plan: Plan, replicates: int | None, rows: int | None) -> Plan:
@@ -202,6 +338,8 @@ def _with(plan: Plan, replicates: int | None, rows: int | None) -> Plan:
 @contextmanager
 def workers(jobs: int | None) -> Iterator[Map]:
     """A map over threads. BLAS keeps to one thread: the pool already uses the cores."""
+    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+        raise InputError(f"jobs: got {jobs!r}, expected a whole number from 1, or None")
     count = jobs or os.cpu_count() or 1
     with threadpool_limits(limits=1):
         if count == 1:

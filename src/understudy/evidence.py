@@ -34,6 +34,14 @@ class Source(Protocol):
     def sample(self, rows: int, *, seed: int) -> Block:
         """Draw rows that are not part of any replicate."""
 
+    def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
+        """Draw these columns (and those drawn together with them) for rows like one record."""
+
+    def complete(
+        self, rows: Block, fixed: Sequence[str], *, seed: int
+    ) -> tuple[Block, NDArray[np.bool_]]:
+        """Draw the columns that are not fixed, given those that are; and which rows obey rules."""
+
     def log_prob(self, replicate: Block) -> float:
         """Log probability of a replicate, marginal over shared parameters."""
 
@@ -153,6 +161,9 @@ class Measure(Settings, ABC):
     def fits(self, where: str, schema: Schema) -> None:
         """Raise `PlanError` where the settings name columns or levels that the table lacks."""
 
+    def suits(self, where: str, train: Block) -> None:
+        """Raise `PlanError` where the settings do not fit the values that train has."""
+
 
 def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Points:
     """Rows under the package's one distance.
@@ -210,17 +221,27 @@ def _scaled_codes(block: Block, name: str) -> Any:
 def row_numbers(blocks: Sequence[Block], columns: Sequence[str]) -> list[NDArray[np.int64]]:
     """Number the distinct rows of several blocks together: equal rows get equal numbers.
 
-    Numbers are compared by value, levels by code; two missing values are equal.
+    Numbers are compared by value, rounded to the grid (the decimals) that the column has in train;
+    levels by code. Two missing values are equal.
     """
     total = sum(block.rows for block in blocks)
     number = np.zeros(total, dtype=np.int64)
     for name in columns:
         parts = [
-            block.values[name] if name in block.values else block.codes[name] for block in blocks
+            _on_grid(block, name) if name in block.values else block.codes[name] for block in blocks
         ]
         _, code = np.unique(np.concatenate(parts), return_inverse=True, equal_nan=True)
         _, number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)
     return np.split(number, np.cumsum([block.rows for block in blocks])[:-1])
+
+
+def _on_grid(block: Block, name: str) -> NDArray[np.float64]:
+    """Values in steps of the column's grid: other tools may write digits that train lacks."""
+    cells, values = block.encoding[name].cells, block.values[name]
+    if cells is None or cells.step == 0 or not cells.count:
+        return values
+    # Whole numbers stay apart even where all of train's are multiples of five.
+    return np.asarray(np.rint((values - cells.low[0]) / min(cells.step, 1.0)), dtype=np.float64)
 
 
 __all__ = [

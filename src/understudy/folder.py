@@ -19,11 +19,14 @@ from numpy.typing import NDArray
 
 from understudy.errors import GateFailed, InputError
 from understudy.manifest import write_manifest
-from understudy.note import note
+from understudy.note import note, unresolved
+from understudy.report.words import advice
 from understudy.results import Finding, Findings, Verdict
 from understudy.seeds import is_short
 from understudy.study import Study
+from understudy.study.tune import Tuned
 from understudy.tables.write import write
+from understudy.trials import to_csv
 
 _SUFFIX = {"csv": ".csv", "parquet": ".parquet", "arrow": ".arrow"}
 
@@ -37,12 +40,14 @@ class Outcome:
         released: whether ``release/`` exists.
         reasons: why not (or what ``--force`` overrode), one sentence each.
         forced: released in spite of the reasons.
+        notes: what to know all the same, one sentence each.
     """
 
     folder: Path
     released: bool
     reasons: tuple[str, ...]
     forced: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def report(self) -> Path:
@@ -113,7 +118,8 @@ def save(
             (release / "NOTE.md").write_text(note(study, forced=forced), encoding="utf-8")
             write_manifest(release, study.plan.sha256, forced=forced)
         _move(partial, folder, ["private", "release"] if released else ["private"])
-    return Outcome(folder, released, reasons, forced)
+    notes = (f"{sentence}: see the receipts" for sentence in unresolved(study.findings))
+    return Outcome(folder, released, reasons, forced, tuple(notes))
 
 
 def save_assessment(study: Study, folder: Path, page: str, log: str) -> Outcome:
@@ -125,6 +131,22 @@ def save_assessment(study: Study, folder: Path, page: str, log: str) -> Outcome:
         _write_private(study, private, page, log)
         _move(partial, folder, ["private"])
     return Outcome(folder, False, tuple(blockers(study, trial=True)), False)
+
+
+def save_tuning(tuned: Tuned, seed: int, folder: Path, page: str, log: str) -> None:
+    """Write a tuning: the tuned plan, every trial, the page, and the seed of its split."""
+    check_target(folder)
+    with _partial(folder) as partial:
+        private = partial / "private"
+        private.mkdir(mode=0o700)
+        (private / "plan.toml").write_text(tuned.plan.to_toml(), encoding="utf-8")
+        (private / "trials.csv").write_text(to_csv(tuned), encoding="utf-8")
+        summaries = json.dumps({"tuning": tuned.summary()}, ensure_ascii=False, allow_nan=False)
+        (private / "summaries.json").write_text(summaries + "\n", encoding="utf-8")
+        (private / "report.html").write_text(page, encoding="utf-8")
+        _write_secret(private / "seed", f"{seed}\n")
+        (private / "run.log").write_text(log, encoding="utf-8")
+        _move(partial, folder, ["private"])
 
 
 def blockers(study: Study, *, trial: bool) -> Iterator[str]:
@@ -158,21 +180,16 @@ def describe(finding: Finding, *, ours: bool = True) -> str:
     if finding.verdict is Verdict.NOT_MEASURED:
         return f"{gate} could not be measured: {estimate.note}; {_UNMEASURED}"
     word = "fails" if finding.verdict is Verdict.FAILS else "is undecided, which the plan refuses"
-    advice = f"; {_ADVICE.get(estimate.measure, _TIGHTEN)}" if ours else ""
+    remedy = f"; {advice(estimate.measure)}" if ours else ""
     return (
         f"{gate} {word}: {estimate.value:.4g} where the reference is {estimate.reference:.4g} "
-        f"(margin {estimate.margin:.3g}){advice}"
+        f"(margin {estimate.margin:.3g}){remedy}"
     )
 
 
-_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
 _UNMEASURED = (
     "leave it out of gates.names in the plan if the table cannot have it, and say why in notes"
 )
-_ADVICE = {
-    "copies": "the release repeats train's rows: synthesise anew, never release a copy",
-    "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
-}
 
 
 @contextlib.contextmanager
@@ -220,9 +237,14 @@ def _write_private(study: Study, private: Path, page: str, log: str) -> None:
     (private / "plan.toml").write_text(study.plan.to_toml(), encoding="utf-8")
     _write_secret(private / "seed", f"{study.seed}\n")
     (private / "run.log").write_text(log, encoding="utf-8")
-    _write_trials(study.findings, private / "trials.csv")
+    if study.tuned is None:
+        _write_trials(study.findings, private / "trials.csv")
+    else:
+        (private / "trials.csv").write_text(to_csv(study.tuned), encoding="utf-8")
     if study.records is not None:
         pq.write_table(study.records, private / "records.parquet")
+    if study.points is not None:
+        pq.write_table(study.points.to_arrow(), private / "map.parquet")
     if study.fitted is not None:
         (private / "model").mkdir()
         _write_arrays(private / "model" / "arrays.npz", study.fitted.arrays())

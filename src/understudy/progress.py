@@ -22,6 +22,7 @@ SHARES = {
     "measure copies": 3.0,
     "measure likeness": 2.0,
     "measure attribute": 0.0,
+    "measure l_function": 0.0,
     "measure marginals": 1.0,
     "measure pairs": 2.0,
     "measure pmse": 24.0,
@@ -53,11 +54,18 @@ class TimeLeft:
     def __init__(self) -> None:
         self.done = 0.0
         self.since = 0.0
+        self.tuned: float | None = None
 
     def begin(self, stage: str, now: float) -> None:
         """Note that a stage (or a step of one) begins after ``now`` seconds."""
         step = _STEP.search(stage)
         name = stage[: step.start()] if step else stage
+        if name == "tune" and step:
+            # Trials take far longer than all else together: they are their own measure.
+            self.tuned = now / int(step[1]) * int(step[2])
+            return
+        if not name.startswith("tune"):
+            self.tuned = None
         if name not in SHARES:
             return
         names = list(SHARES)
@@ -69,6 +77,8 @@ class TimeLeft:
 
     def left(self, now: float) -> float | None:
         """Seconds left after ``now`` seconds, or None while nobody can know."""
+        if self.tuned is not None:
+            return max(self.tuned - now, 0.0)
         if self.done < _ENOUGH:
             return None
         return max(self.since / self.done - now, 0.0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from understudy.errors import PlanError
 from understudy.plans import checks, toml
-from understudy.plans.plan import Plan, VisitPlan, resolved
+from understudy.plans.plan import KEEP, Plan, VisitPlan, resolved
+from understudy.plans.words import NUMBERS
 from understudy.synth import MODELS
 from understudy.synth.base import Model
 from understudy.synth.sequence import Visit
@@ -16,6 +17,7 @@ from understudy.tables.encode import Encoding
 from understudy.tables.schema import Role, Schema
 
 _BLIND = ("keep", "marginal")  # models that look at no other column
+MANY = 20  # a number with more cells than this is continuous, with fewer it is discrete
 
 
 def visits_for(plan: Plan, encoding: Encoding, leaf: int) -> tuple[Visit, ...]:
@@ -24,11 +26,34 @@ def visits_for(plan: Plan, encoding: Encoding, leaf: int) -> tuple[Visit, ...]:
     Kept columns come first; then the plan's visits, each after the columns it predicts from; then
     the other columns by the plan's order; survey weights last.
     """
+    plan = selected(plan, encoding)
     walk = _Walk(plan, encoding, leaf)
     walk.keep()
     for item in _sequence(plan, encoding):
         walk.draw(item)
     return tuple(walk.visits)
+
+
+def selected(plan: Plan, encoding: Encoding) -> Plan:
+    """The plan with ``@numbers`` replaced by the continuous columns that no visit names.
+
+    Continuous are numbers and dates of more than 20 cells that are neither kept nor weights.
+    """
+    if not any(NUMBERS in visit.columns for visit in plan.visits):
+        return plan
+    taken = {name for visit in plan.visits for name in visit.columns}
+    schema = encoding.schema
+    taken |= set(schema.with_role(Role.KEEP, Role.WEIGHT))
+    found = tuple(
+        name
+        for name in encoding.names
+        if encoding[name].is_numeric and encoding[name].size > MANY and name not in taken
+    )
+    visits = []
+    for visit in plan.visits:
+        columns = tuple(name for name in visit.columns if name != NUMBERS)
+        visits.append(replace(visit, columns=columns + (found if NUMBERS in visit.columns else ())))
+    return replace(plan, visits=tuple(visits))
 
 
 def check(plan: Plan, schema: Schema) -> None:
@@ -46,16 +71,30 @@ def check(plan: Plan, schema: Schema) -> None:
         where = f"visits[{place}]"
         _check_visit(where, visit, names)
         for name in visit.columns:
+            if name in seen and name == NUMBERS:
+                raise PlanError(f"{where}.columns", name, f"one visit for it; {seen[name]} has it")
             if name in seen:
                 raise PlanError(f"{where}.columns", name, f"a column that {seen[name]} leaves out")
-            if roles[name].role is Role.KEEP and visit.model != "keep":
+            if name != NUMBERS and roles[name].role is Role.KEEP and visit.model != KEEP:
                 raise PlanError(f"{where}.columns", name, "a column whose role is not keep")
             seen[name] = where
+
+
+def check_left(plan: Plan, names: Sequence[str]) -> None:
+    """Raise `PlanError` where strata name a column that is not among those left to synthesise."""
+    strata = {"split.strata": plan.split.strata}
+    strata |= {f"visits[{place}].strata": v.strata for place, v in enumerate(plan.visits)}
+    for where, name in strata.items():
+        if name is not None and name not in names:
+            expected = "a column that is drawn or kept: this one is left out before the split"
+            raise PlanError(where, name, expected)
 
 
 def _check_visit(where: str, visit: VisitPlan, names: Sequence[str]) -> None:
     for key in ("columns", "given", "without"):
         for name in getattr(visit, key) or ():
+            if key == "columns" and name == NUMBERS:
+                continue
             checks.column(f"{where}.{key}", name, names)
     if visit.strata is not None:
         checks.column(f"{where}.strata", visit.strata, names)

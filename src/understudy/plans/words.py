@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 ORDERS = ("few-levels-first", "table")
+NUMBERS = "@numbers"
+"""Stands for all continuous columns that no other visit names."""
 
 COMMENTS = {
     "name": "A plan: how a synthetic table is made and judged. All keys are optional.",
@@ -34,6 +36,13 @@ COMMENTS = {
     "margins": "How much worse than the holdout still counts as equal, by measure.",
     "gates": "What blocks the release.",
     "gates.names": "Measures that must not fail.",
+    "tune": "How free settings are found (understudy tune, release --tune).",
+    "tune.free": "auto, or a list of settings with low and high.",
+    "tune.objective": "(24): the mean pMSE ratio near 1; or the name of any number.",
+    "tune.trials": "Trials of each search; there are as many searches as seeds.",
+    "tune.swap": "Both halves of train are learnt from, by every other replicate.",
     "gates.strict": "Undecided blocks too.",
     "gates.error": "Family-wise false-alarm rate: how often an ideal release may be blocked.",
+    "report": "What the private report shows.",
+    "report.map": "Where people are, if two columns say so: points of the confidential table.",
 }
