@@ -16,12 +16,15 @@ from benchmarks._clock import exponent, timed
 from benchmarks._mixed import factor
 from benchmarks.neighbours import LEVELS, census
 from understudy.kernels import leaves, mixture, multinomial, propensity
-from understudy.kernels.balls import shells
+from understudy.kernels.ball_counts import tally
+from understudy.kernels.balls import Around, shells
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
+from understudy.kernels.pairs import ripley
 from understudy.kernels.resample import quantile_draws
 from understudy.kernels.rows import overlap_null
 from understudy.kernels.tree import class_target, grow
+from understudy.kernels.windows import Window
 from understudy.tables.cells import find_cells
 
 STEPS = 4
@@ -141,11 +144,26 @@ def _overlap(rows: int, rng: np.random.Generator) -> Task:
     return lambda: overlap_null(names[:rows], names[rows:], np.random.default_rng(1), draws=5)
 
 
-def _shells(rows: int, rng: np.random.Generator) -> Task:
+def _around(rows: int, rng: np.random.Generator) -> Around:
     records, others = rng.normal(size=(500, 2)), rng.normal(size=(rows, 2))
-    cells = rng.integers(16, size=500), rng.integers(16, size=rows)
-    deltas = np.array([0.01, 0.05, 0.2])
-    return lambda: shells(records, cells[0], others, cells[1], deltas)
+    return Around(records, rng.integers(16, size=500), others, rng.integers(16, size=rows))
+
+
+def _shells(rows: int, rng: np.random.Generator) -> Task:
+    around = _around(rows, rng)
+    return lambda: shells(around, np.array([0.01, 0.05, 0.2]))
+
+
+def _ball_tally(rows: int, rng: np.random.Generator) -> Task:
+    around = _around(rows, rng)
+    levels = rng.integers(4, size=500), rng.integers(4, size=rows)
+    return lambda: tally(around, *levels, np.array([0.01, 0.05, 0.2]))
+
+
+def _ripley(rows: int, rng: np.random.Generator) -> Task:
+    points = rng.beta(2, 3, size=(rows, 2))
+    window, radii = Window.box([0.0, 0.0], [1.0, 1.0]), np.linspace(0.01, 0.25, 24)
+    return lambda: ripley(points, radii, window)
 
 
 def _quantile_draws(rows: int, rng: np.random.Generator) -> Task:
@@ -174,6 +192,8 @@ CASES = (
     Case("multinomial.fit", "rows x (classes x terms)^2 x steps", 80_000, _multinomial),
     Case("rows.overlap_null", "rows x draws", 800_000, _overlap),
     Case("balls.shells", "records x rows of a cell", 800_000, _shells),
+    Case("ball_counts.tally", "records x rows of a cell", 800_000, _ball_tally),
+    Case("pairs.ripley", "rows^2", 8_000, _ripley),
     Case("nearer.share_of_first", "rows", 1_600_000, _share_of_first),
     Case("resample.quantile_draws", "rows x log rows + draws", 1_600_000, _quantile_draws),
 )

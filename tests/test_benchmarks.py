@@ -106,6 +106,12 @@ def test_closeness_agrees_with_plain() -> None:
     assert found["gap"] < 1e-9 and found["plain"] > 0
 
 
+def test_attribute_disclosure_agrees_with_a_double_loop() -> None:
+    attribute = module("attribute")
+    for levels in attribute.KEYS.values():
+        assert attribute.one(150, levels, every=True)["gap"] < 1e-9
+
+
 def test_doubling(monkeypatch: pytest.MonkeyPatch) -> None:
     doubling = module("doubling")
     monkeypatch.setattr(doubling, "STEPS", 2)

@@ -22,6 +22,7 @@ from understudy.plans import toml
 from understudy.plans.plan import Gates, Plan, Split
 from understudy.plans.tuning import Tuning
 from understudy.protect import PROTECTIONS
+from understudy.reproduce import ITEMS
 from understudy.results import Better, Estimate, Finding, Verdict
 from understudy.study import MEASURES, leaf
 from understudy.study.walk import make_ready
@@ -268,7 +269,7 @@ def plan_keys():
     """Every key of a plan with its default (None where it has none)."""
     document = Plan().to_dict()
     for name, value in document.items():
-        if name in ("split", "synthesis", "distance", "gates"):
+        if name in ("split", "synthesis", "distance", "gates", "report"):
             yield from ((f"{name}.{key}", inner) for key, inner in value.items())
         elif name != "columns":
             yield name, value
@@ -335,6 +336,12 @@ def test_plans_in_the_pages_fit_the_outbreak(fence, people):
 def test_kinds_and_roles_are_explained():
     rows = rows_of(PAGES["docs/tables.md"])
     assert {kind.value for kind in Kind} | {role.value for role in Role} <= set(rows)
+
+
+def test_reproduced_items_are_explained():
+    assert set(named("docs/reproduce.md")) == set(ITEMS)
+    for paper, text in named("docs/reproduce.md").items():
+        assert set(re.findall(r"(?m)^### `(.+)`$", text)) == set(ITEMS[paper])
 
 
 def test_public_names_are_explained():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from understudy.api import assess, demo, inspect, read, release, synthesize, tune
+    from understudy.combining import Combined, combine
     from understudy.errors import (
         GateFailed,
         InputError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Column",
+    "Combined",
     "Estimate",
     "Finding",
     "Findings",
@@ -55,6 +57,7 @@ __all__ = [
     "Verification",
     "__version__",
     "assess",
+    "combine",
     "demo",
     "inspect",
     "read",
@@ -67,6 +70,7 @@ __all__ = [
 
 _HOMES = {
     "api": ("assess", "demo", "inspect", "read", "release", "synthesize", "tune"),
+    "combining": ("Combined", "combine"),
     "errors": (
         "GateFailed",
         "InputError",

@@ -6,6 +6,7 @@
     ├── InputError             a table or argument that cannot be used (exit status 2)
     │   ├── TableError         a file or table: unreadable, too small, contradictory
     │   ├── PlanError          a plan: names the key, what came, and the fix
+    │   ├── ProtectionError    a protection that cannot keep its promise on this table
     │   └── MissingExtra       an optional library is needed and not installed
     └── GateFailed             the release was judged, and a gate failed (exit status 3)
 
@@ -39,6 +40,10 @@ class PlanError(InputError):
     def __init__(self, key: str, got: object, expected: str) -> None:
         self.key = key
         super().__init__(f"plan key {key}: got {got!r}, expected {expected}")
+
+
+class ProtectionError(InputError):
+    """A protection that cannot keep its promise on this table: nothing is released."""
 
 
 class MissingExtra(InputError):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from understudy.kernels.neighbours import Points
 from understudy.results import Better, Estimate
 from understudy.settings import Settings
-from understudy.tables.encode import Block, Encoding
+from understudy.tables.encode import Block, Encoding, stack
 from understudy.tables.schema import Role, Schema
 
 METRICS = ("typed", "euclidean-codes", "hamming")
@@ -27,8 +27,20 @@ Map = Callable[..., Iterable[Any]]
 class Source(Protocol):
     """How the release was made: what protections and measures may ask of the synthesizer."""
 
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from its replicates: `kernels.combine.RULES`."""
+
     def sample(self, rows: int, *, seed: int) -> Block:
         """Draw rows that are not part of any replicate."""
+
+    def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
+        """Draw these columns (and those drawn together with them) for rows like one record."""
+
+    def complete(
+        self, rows: Block, fixed: Sequence[str], *, seed: int
+    ) -> tuple[Block, NDArray[np.bool_]]:
+        """Draw the columns that are not fixed, given those that are; and which rows obey rules."""
 
     def log_prob(self, replicate: Block) -> float:
         """Log probability of a replicate, marginal over shared parameters."""
@@ -80,6 +92,13 @@ class Evidence:
         passed = columns.with_role(Role.KEEP, Role.WEIGHT)
         return tuple(name for name in columns.names if name not in passed)
 
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from the replicates; the wider one where none can tell."""
+        if self.source is not None:
+            return self.source.combining
+        return "partial" if self.encoding.schema.with_role(Role.KEEP) else "proper"
+
     def margin(self, measure: str, default: float) -> float:
         """The plan's margin of a measure, else the default."""
         return self.margins.get(measure, default)
@@ -97,6 +116,12 @@ class Judge(ABC):
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
         """The measure's numbers for one release."""
+
+    def pooled(
+        self, release: Sequence[Block], *, rng: np.random.Generator, map_: Map = map
+    ) -> list[Estimate]:
+        """The numbers for all replicates together: by default for their rows in one table."""
+        return self.estimates(stack(release), rng=rng, map_=map_)
 
     def calibration(
         self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
@@ -135,6 +160,9 @@ class Measure(Settings, ABC):
 
     def fits(self, where: str, schema: Schema) -> None:
         """Raise `PlanError` where the settings name columns or levels that the table lacks."""
+
+    def suits(self, where: str, train: Block) -> None:
+        """Raise `PlanError` where the settings do not fit the values that train has."""
 
 
 def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Points:
@@ -193,17 +221,27 @@ def _scaled_codes(block: Block, name: str) -> Any:
 def row_numbers(blocks: Sequence[Block], columns: Sequence[str]) -> list[NDArray[np.int64]]:
     """Number the distinct rows of several blocks together: equal rows get equal numbers.
 
-    Numbers are compared by value, levels by code; two missing values are equal.
+    Numbers are compared by value, rounded to the grid (the decimals) that the column has in train;
+    levels by code. Two missing values are equal.
     """
     total = sum(block.rows for block in blocks)
     number = np.zeros(total, dtype=np.int64)
     for name in columns:
         parts = [
-            block.values[name] if name in block.values else block.codes[name] for block in blocks
+            _on_grid(block, name) if name in block.values else block.codes[name] for block in blocks
         ]
         _, code = np.unique(np.concatenate(parts), return_inverse=True, equal_nan=True)
         _, number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)
     return np.split(number, np.cumsum([block.rows for block in blocks])[:-1])
+
+
+def _on_grid(block: Block, name: str) -> NDArray[np.float64]:
+    """Values in steps of the column's grid: other tools may write digits that train lacks."""
+    cells, values = block.encoding[name].cells, block.values[name]
+    if cells is None or cells.step == 0 or not cells.count:
+        return values
+    # Whole numbers stay apart even where all of train's are multiples of five.
+    return np.asarray(np.rint((values - cells.low[0]) / min(cells.step, 1.0)), dtype=np.float64)
 
 
 __all__ = [

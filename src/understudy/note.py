@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from understudy import __version__
+from understudy.protect import InferencePrevention
+from understudy.results import Findings
 from understudy.study import Study
+from understudy.tables.schema import Role
 
 
 def note(study: Study, *, forced: bool) -> str:
@@ -40,8 +43,10 @@ def _what(study: Study) -> str:
     first = study.tables[0]
     count = len(study.tables)
     files = "One file" if count == 1 else f"{count} files (replicates)"
+    sizes = sorted({table.rows for table in study.tables})
+    rows = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     return (
-        f"{files} of {first.rows:,} rows and {len(first.schema)} columns. **Every row is "
+        f"{files} of {rows} rows and {len(first.schema)} columns. **Every row is "
         "synthetic**: it was drawn by a statistical model that had learnt from a confidential "
         "table, and has the columns and the look of that table."
     )
@@ -61,12 +66,68 @@ def _how(study: Study) -> str:
     leaf = provenance.get("leaf")
     if leaf is not None:
         lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} people."]
-    lines += ["", _numbers(study)]
+    lines += ["", _numbers(study), *_steps(study)]
     for name, why in provenance.get("dropped", {}).items():
         lines.append(f"- `{name}` was left out ({why}).")
     for name in provenance.get("surrogates", ()):
         lines.append(f"- `{name}` holds fresh, meaningless identifiers.")
+    lines += _added(study)
     return "\n".join(lines)
+
+
+_PREPARED = {
+    "drop": "left out",
+    "band": "numbers were grouped into intervals",
+    "top_code": "numbers above a threshold were set to it",
+    "bottom_code": "numbers below a threshold were set to it",
+    "merge_rare": "rare levels were merged into one",
+    "round": "numbers were rounded",
+}
+
+
+def _steps(study: Study) -> list[str]:
+    """Steps before the synthesis, rules, and protections: which columns, never a value."""
+    plan = study.plan
+    lines = []
+    for entry in plan.prepare:
+        names = entry.get("columns") or [entry.get("column")]
+        listed = ", ".join(f"`{name}`" for name in names)
+        lines.append(f"- {listed}: {_PREPARED[entry['do']]} before anything was learnt.")
+    if plan.rules:
+        many = "1 rule" if len(plan.rules) == 1 else f"{len(plan.rules)} rules"
+        lines.append(f"- {many} of logic restricted what could be drawn.")
+    lines += [f"- **{sentence}.**" for sentence in unresolved(study.findings)]
+    lines += [
+        f"- Afterwards `{entry['do']}` took out and redrew rows."
+        for entry in plan.protections
+        if entry["do"] != InferencePrevention.name
+    ]
+    return lines
+
+
+def unresolved(findings: Findings) -> list[str]:
+    """Sentences about rows that break a rule because no draw could meet it."""
+    found = []
+    for item in findings.receipts:
+        if item.get("step") == "rules" and item.get("unresolved"):
+            rows, which = item["unresolved"], item["replicate"]
+            found.append(f"{rows:,} rows of synthetic table {which} break a rule of the plan")
+    return found
+
+
+def _added(study: Study) -> list[str]:
+    """That rows were added, and what it means for an analysis: in words, never how many."""
+    if all(entry.get("do") != InferencePrevention.name for entry in study.plan.protections):
+        return []
+    names = study.tables[0].schema.with_role(Role.SENSITIVE)
+    which = ", ".join(f"`{name}`" for name in names) or "sensitive columns"
+    return [
+        "",
+        f"After drawing, rows were added wherever a value of {which} would have stood out among "
+        "the rows that resemble some person: synthetic rows of the same kind with other values. "
+        "So a value that is rare in a neighbourhood is somewhat too rare there, and the files may "
+        "have more rows than were drawn at first, each a different number.",
+    ]
 
 
 def _numbers(study: Study) -> str:
@@ -101,12 +162,12 @@ def _analysis(study: Study) -> str:
 
 
 def _variances(study: Study, count: int) -> str:
-    visits = study.fitted.settings.visits if study.fitted is not None else ()
-    if any(visit.model.fixed for visit in visits):
+    rule = study.fitted.settings.combining if study.fitted is not None else "simple"
+    if rule == "partial":
         return _KEPT if count == 1 else _KEPT_SEVERAL
     learnt = int(study.findings.tables["train"]["rows"])
-    drawn = any(getattr(visit.model, "bootstrap", False) for visit in visits)
-    rows = study.tables[0].rows
+    drawn = rule == "proper"
+    rows = max(table.rows for table in study.tables)
     factor = inflation(rows, learnt, count, drawn=drawn)
     which = "(k/n + (1 + k/n)/m)" if drawn else "(k/n + 1/m)"
     how = "were" if drawn else "were not"

@@ -29,7 +29,11 @@ def made(seed):
                 "c": rng.integers(0, 5, 300),
             }
         ),
-        schema_changes={"a": {"role": "quasi"}, "b": {"role": "quasi"}},
+        schema_changes={
+            "a": {"role": "quasi"},
+            "b": {"role": "quasi"},
+            "c": {"role": "sensitive"},
+        },
     )
     train = fit_encoding(table).encode(table)
     visits = [Visit(Cart(min_leaf=1), (n,), tuple("abc"[:i])) for i, n in enumerate("abc")]
@@ -49,7 +53,7 @@ def test_contract(name, made):
     first, receipt = step.apply(replicate, train, maker, rng=np.random.default_rng(1))
     again, _ = step.apply(replicate, train, maker, rng=np.random.default_rng(1))
     assert same(first, again)
-    assert first.rows == replicate.rows and first.names == replicate.names
+    assert first.rows == replicate.rows + receipt.added and first.names == replicate.names
     assert all(np.array_equal(before[n], replicate.codes[n]) for n in before)
     assert receipt.protection == name and receipt.to_json()["dropped"] == receipt.dropped
     nobody = replicate.take(slice(0, 0))

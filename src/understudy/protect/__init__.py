@@ -1,8 +1,12 @@
 """Protections: steps between drawing and release, each with a receipt."""
 
 from understudy.protect.base import Protection, Receipt
+from understudy.protect.inference_prevention import InferencePrevention
 from understudy.protect.replicated_uniques import ReplicatedUniques
 
-PROTECTIONS: dict[str, type[Protection]] = {"replicated-uniques": ReplicatedUniques}
+PROTECTIONS: dict[str, type[Protection]] = {
+    "replicated-uniques": ReplicatedUniques,
+    "inference-prevention": InferencePrevention,
+}
 
-__all__ = ["PROTECTIONS", "Protection", "Receipt", "ReplicatedUniques"]
+__all__ = ["PROTECTIONS", "InferencePrevention", "Protection", "Receipt", "ReplicatedUniques"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from understudy.evidence import Source
 from understudy.settings import Settings
 from understudy.tables.encode import Block
+from understudy.tables.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Receipt:
         rounds: how often it drew.
         left: rows that still offend after the last round.
         note: what else to know.
+        added: rows added to those that were asked for.
+        numbers: what it cost or reached, by name.
     """
 
     protection: str
@@ -32,10 +36,13 @@ class Receipt:
     rounds: int = 0
     left: int = 0
     note: str = ""
+    added: int = 0
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The receipt as a JSON object."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "numbers"}
+        return {**own, **self.numbers}
 
 
 @dataclass(frozen=True)
@@ -45,13 +52,27 @@ class Protection(Settings, ABC):
     Class attributes:
         name: what plans call it.
         redraws: it asks the source for new rows (impossible where columns are kept).
+        beside: a measure whose settings hold for the protection, too, unless its entry says
+            otherwise.
     """
 
     name: ClassVar[str]
     redraws: ClassVar[bool] = False
+    beside: ClassVar[str] = ""
+
+    def fits(self, where: str, schema: Schema) -> None:
+        """Raise `PlanError` where the settings name columns or levels that the table lacks."""
+
+    def suits(self, where: str, train: Block) -> None:
+        """Raise `PlanError` where the settings do not fit the values that train has."""
 
     @abstractmethod
     def apply(
         self, replicate: Block, train: Block, source: Source, *, rng: np.random.Generator
     ) -> tuple[Block, Receipt]:
-        """Return the protected replicate, with as many rows, and what was done."""
+        """Return the protected replicate and what was done.
+
+        It has at least as many rows; a protection that adds some says how many in its receipt,
+        and its rows are in an order that does not tell which they are. One that cannot keep its
+        promise raises `ProtectionError`.
+        """

@@ -37,6 +37,23 @@ def interval(
     return " to ".join(ends)
 
 
+def measured(value: float | None, error: float | None) -> str:
+    """Write a number to the second digit of its standard error, or to four digits without one.
+
+    Example:
+        >>> measured(0.998765, 0.0026), measured(-0.00031, 0.00018), measured(0.0312, None)
+        ('0.9988', '−0.00031', '0.0312')
+    """
+    if value is None or not math.isfinite(value):
+        return NONE
+    if error is None or not math.isfinite(error) or error <= 0:
+        text = f"{abs(value):.4g}"
+    else:
+        digits = min(max(0, 1 - math.floor(math.log10(error))), 9)
+        text = f"{abs(value):.{digits}f}"
+    return ("−" if value < 0 and any(digit in text for digit in "123456789") else "") + text
+
+
 def count(value: object, one: str, many: str | None = None) -> str:
     """Write a count with its noun.
 

@@ -53,8 +53,16 @@ def sizes(tables: Mapping[str, Any]) -> tuple[str, ...]:
     found.append(f"holdout {_rows(holdout)}" if holdout.get("rows") else "no holdout")
     if synthetic:
         many = "" if len(synthetic) == 1 else f"{len(synthetic)} tables of "
-        found.append(f"synthetic {many}{_size(synthetic[0])}")
+        found.append(f"synthetic {many}{_spread(synthetic)}")
     return tuple(found)
+
+
+def _spread(tables: Sequence[Mapping[str, Any]]) -> str:
+    """Rows from the smallest to the largest table, where a protection added some."""
+    rows = sorted({int(table.get("rows") or 0) for table in tables})
+    if len(rows) < 2:
+        return _size(tables[0])
+    return f"{rows[0]:,} to {_size({**tables[0], 'rows': rows[-1]})}"
 
 
 def _size(table: Mapping[str, Any]) -> str:

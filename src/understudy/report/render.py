@@ -12,7 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from understudy.report import charts
+from understudy.report import charts, charts_disclosure
+from understudy.report import place_charts as places
 from understudy.report.bundle import bundle
 from understudy.report.summarize import View
 
@@ -21,15 +22,15 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 def render(view: View) -> str:
     """The page as one HTML file, with the chart library in it once."""
-    library, drawing = bundle(), _text("charts.js")
+    library, drawing = bundle(), text("charts.js")
     return (
-        _environment()
+        environment()
         .get_template("report.html.jinja")
         .render(
             view=view,
             specs=_specs(view),
             config=embedded(charts.CONFIG),
-            style=Markup(_text("style.css")),
+            style=Markup(text("style.css")),
             scripts=[Markup(library), Markup(drawing)],
             policy=policy(library, drawing),
         )
@@ -43,10 +44,10 @@ def embedded(value: Any) -> Markup:
         >>> embedded({"name": "</script><b>"})
         Markup('{"name":"\\u003c/script\\u003e\\u003cb\\u003e"}')
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign, escaped in _UNSAFE.items():
-        text = text.replace(sign, escaped)
-    return Markup(text)
+        written = written.replace(sign, escaped)
+    return Markup(written)
 
 
 def policy(*scripts: str) -> str:
@@ -63,6 +64,7 @@ def _specs(view: View) -> dict[str, Markup]:
     """Every chart's specification by the name of its place on the page."""
     found: dict[str, Any] = {f"gate-{gate.number}": charts.scale(gate) for gate in view.gates}
     found |= {f"closeness-{curve.key}": charts.curve(curve) for curve in view.curves}
+    found |= {one.key: charts_disclosure.lines(one) for one in (*view.inference, *view.sweeps)}
     found |= {f"column-{look.number}": charts.look(look) for look in view.looks}
     if view.pairs is not None:
         found["pairs"] = charts.heat(view.pairs)
@@ -70,14 +72,21 @@ def _specs(view: View) -> dict[str, Markup]:
         shown = view.propensities
         found |= {f"propensity-{one.key}": charts.histogram(one) for one in shown.views}
         found["propensity-used"] = charts.used(shown)
+    found |= {f"forest-{one.number}": charts.forest(one) for one in view.forests}
     if view.tuning is not None:
         found["tuning-running"] = charts.running(view.tuning)
         found["tuning-map"] = charts.trials(view.tuning)
+    if view.clusters is not None:
+        axis = view.clusters.axis
+        found |= {f"l-{one.number}": places.pattern(one, axis) for one in view.clusters.patterns}
+    if view.map is not None:
+        found |= {f"map-{one.key}": places.points(one, view.map) for one in view.map.sides}
     return {name: embedded(spec) for name, spec in found.items()}
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates, all of them with names and values escaped."""
     return Environment(
         loader=PackageLoader("understudy.report"),
         autoescape=True,
@@ -87,5 +96,6 @@ def _environment() -> Environment:
     )
 
 
-def _text(name: str) -> str:
+def text(name: str) -> str:
+    """A file that goes into the page as it is: the style, or a script."""
     return (resources.files("understudy.report") / "templates" / name).read_text("utf-8").strip()

@@ -81,6 +81,23 @@ MEASURES: Mapping[str, Words] = {
         "The largest factor by which the probability of somebody’s true value grows over its share "
         "among all people.",
     ),
+    "attribute.widened": Words(
+        "And if the attacker never gives up?",
+        "The same factor for an attacker who takes the nearest rows, however far, where nobody "
+        "resembles the person.",
+    ),
+    "attribute.correct": Words(
+        "How often does an attacker guess a sensitive value?",
+        "Share of people whose value is the most frequent one among the rows that resemble them, "
+        "at the best radius. Much of it may be known without any release: see the next number.",
+        share=True,
+    ),
+    "attribute.prior_correct": Words(
+        "How often would anybody guess it without the release?",
+        "Share of people who have the value that is the most probable beforehand.",
+        reference="itself",
+        share=True,
+    ),
     "marginal.distance": Words(
         "Single columns",
         "Share of rows that would have to change for the column to look like train’s (total "
@@ -94,6 +111,12 @@ MEASURES: Mapping[str, Words] = {
         "variation in at most 12 groups a column).",
         reference="chance",
         share=True,
+    ),
+    "l_function.gap": Words(
+        "Clusters on the map (L function)",
+        "Largest difference of L between train and the release over all distances. L(h) − h is 0 "
+        "where people live anywhere alike, and large where they live in clusters of that size.",
+        reference="chance",
     ),
     "pmse.logit": Words(
         "A logistic model tells rows apart (pMSE)",
@@ -118,9 +141,29 @@ MEASURES: Mapping[str, Words] = {
     "specks": Words(
         "Largest gap between the propensities (SPECKS)",
         "Kolmogorov–Smirnov distance of the logistic model’s propensities, real against synthetic.",
-        reference="no difference",
+        reference="chance",
         share=True,
     ),
+    "regression.difference": Words(
+        "Coefficients differ by",
+        "How far a coefficient on synthetic rows is from the original’s, in the original’s "
+        "standard errors; the median over coefficients. Another sample of people would differ, "
+        "too: that is the reference.",
+        reference="chance",
+    ),
+    "regression.overlap": Words(
+        "Confidence intervals overlap by",
+        "Mean share of the two 95% intervals of a coefficient that both cover, in the median over "
+        "coefficients. Below 0, they do not meet.",
+        reference="chance",
+        share=True,
+    ),
+}
+
+_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
+_ADVICE: Mapping[str, str] = {
+    "copies": "synthesise anew, and never release a copy: train’s rows are repeated",
+    "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
 }
 
 UTILITY = ("marginal.", "pair.", "pmse.", "specks", "l_function", "regression", "estimate", "knn.")
@@ -145,7 +188,16 @@ ATTACKERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Somebody who wants one sensitive value",
         "guesses it from the synthetic rows that resemble a known person (attribute disclosure)",
-        ("attribute.max_ratio", "attribute.exceeding", "gtcap.mean", "dcap", "tcap", "disco"),
+        (
+            "attribute.max_ratio",
+            "attribute.exceeding",
+            "attribute.widened",
+            "attribute.correct",
+            "gtcap.mean",
+            "dcap",
+            "tcap",
+            "disco",
+        ),
     ),
     (
         "Somebody who asks whether a person was in the data",
@@ -195,6 +247,11 @@ SEVERITY = ("fails", "not-measured", "undecided", "holds", "not-applicable")
 def words(measure: str) -> Words:
     """The words of a measure; an unknown one speaks for itself."""
     return MEASURES.get(measure, Words(measure, ""))
+
+
+def advice(measure: str) -> str:
+    """What to change where the gate of this measure stops a release."""
+    return _ADVICE.get(measure, _TIGHTEN)
 
 
 def is_utility(measure: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import PlanError
 from understudy.plans.plan import Plan
@@ -22,9 +23,24 @@ class Maker:
 
     fitted: FittedSequence
 
+    @property
+    def combining(self) -> str:
+        """Which rule combines estimates from replicates."""
+        return self.fitted.settings.combining
+
     def sample(self, rows: int, *, seed: int) -> Block:
         """Draw rows that are not part of any replicate (rules hold for them, too)."""
         return self.fitted.sample(rows, seed=seed, replicate=0).block
+
+    def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
+        """Draw these columns (and those drawn together with them) for rows like one record."""
+        return self.fitted.near(record, rows, columns, seed=seed)
+
+    def complete(
+        self, rows: Block, fixed: Sequence[str], *, seed: int
+    ) -> tuple[Block, NDArray[np.bool_]]:
+        """Draw the columns that are not fixed, given those that are; and which rows obey rules."""
+        return self.fitted.complete(rows, fixed, seed=seed)
 
     def log_prob(self, replicate: Block) -> float:
         """Log probability of a replicate before protections."""
@@ -44,6 +60,7 @@ def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:
         if kind.redraws and kept:
             raise PlanError(where, kind.name, "no protection that redraws, since columns are kept")
         settings = {key: value for key, value in entry.items() if key != "do"}
+        settings = _beside(kind, plan) | settings
         made.append(kind.from_settings(where, settings))
     return tuple(made)
 
@@ -67,6 +84,13 @@ def protect(
             done.append((number, receipt))
         result.append(current)
     return tuple(result), done
+
+
+def _beside(kind: type[Protection], plan: Plan) -> dict[str, Any]:
+    """Settings that a protection shares with a measure: what its entry does not say."""
+    known = {field.name for field in fields(kind)}
+    shared = plan.measure.get(kind.beside, {})
+    return {key: value for key, value in shared.items() if key in known}
 
 
 def _name(where: str, entry: Mapping[str, Any]) -> str:

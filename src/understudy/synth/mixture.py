@@ -150,6 +150,20 @@ class FittedMixture(Fitted):
         pattern[bad] = -1
         return self._block(given, values, pattern < 0)
 
+    def near(self, record: Block, *, rng: np.random.Generator) -> Block:
+        """Draw from the component with the highest responsibility for the record (eq. 25).
+
+        With the record's own pattern of missing values.
+        """
+        point = self.scale.points(record.select(self.columns).take(slice(0, 1)))
+        here = np.flatnonzero(~np.isnan(point[0]))
+        owner = mixture.owners(mixture.marginal(self.mixture, here), point[:, here])
+        points = mixture.draw_from(self.mixture, np.repeat(owner, record.rows), rng)
+        values = self.scale.values(points, grid=self.settings.grid)
+        for index, name in enumerate(self.columns):
+            values[np.isnan(record.values[name]), index] = np.nan
+        return self._block(record, values, np.zeros(record.rows, dtype=bool))
+
     def _possible(self, rows: int, limits: Within) -> NDArray[np.bool_]:
         """Which patterns each row may have (rows × patterns)."""
         possible = np.ones((rows, len(self.patterns.count)), dtype=bool)
@@ -199,7 +213,11 @@ class FittedMixture(Fitted):
         return given.encoding.block(codes, drawn, given.rows)
 
     def log_density(self, rows: Block) -> Floats:
-        """Log share of the row's missing pattern plus log density of its values, in their units."""
+        """Log share of the row's missing pattern plus log density of its values, in their units.
+
+        The density is the mixture's: that draws are put on the grid and into train's range is not
+        in it.
+        """
         rows = rows.select(self.columns)
         pattern = self.patterns.find(rows)
         share = np.append(self.patterns.count, 0) / max(self.train.rows, 1)

@@ -53,6 +53,18 @@ class Sequential:
     visits: tuple[Visit, ...]
     rules: tuple[Rule, ...] = ()
 
+    @property
+    def combining(self) -> str:
+        """How replicates are made, as `kernels.combine` calls it.
+
+        ``partial`` where columns are kept, ``proper`` where some model draws parameters anew for
+        each replicate, else ``simple``.
+        """
+        if any(visit.model.fixed for visit in self.visits):
+            return "partial"
+        drawn = any(getattr(visit.model, "bootstrap", False) for visit in self.visits)
+        return "proper" if drawn else "simple"
+
     def fit(self, train: Block, *, seed: int, map_: Map = map) -> FittedSequence:
         """Fit every visit on train; they do not depend on one another, so ``map_`` may be a pool.
 
@@ -96,7 +108,8 @@ class FittedSequence:
         Rules restrict each draw. Rows that still break one are drawn anew, whole, from streams of
         their own; how many were is reported.
         """
-        block = self._pass(rows, seed, replicate, 0)
+        path = ("sample", replicate)
+        block = self._pass(self.encoding.empty(rows), seed, path, 0)
         counts = {"redrawn": 0, "unresolved": 0}
         if not self.settings.rules:
             return Drawn(block, counts)
@@ -105,7 +118,8 @@ class FittedSequence:
             if not bad.size or self._keeps():
                 break
             counts["redrawn"] += bad.size
-            block = _replace(block, bad, self._pass(bad.size, seed, replicate, round_))
+            fresh = self._pass(self.encoding.empty(bad.size), seed, path, round_)
+            block = _replace(block, bad, fresh)
             bad = bad[self._broken(block.take(bad))]
         counts["unresolved"] = int(bad.size)
         return Drawn(block, counts)
@@ -114,17 +128,55 @@ class FittedSequence:
         # Kept rows have a fixed order: drawing some of them anew would pair them wrongly.
         return any(visit.model.fixed for visit in self.settings.visits)
 
-    def _pass(self, rows: int, seed: int, replicate: int, round_: int) -> Block:
+    def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
+        """Draw some columns for ``rows`` rows like one record, given what it is beside them.
+
+        Columns that a visit draws together come together. Rules are not looked at.
+        """
+        like = record.take(np.zeros(rows, dtype=np.int64))
         block = self.encoding.empty(rows)
         for visit, fitted in zip(self.settings.visits, self.fitted, strict=True):
-            path = ("sample", replicate, visit.key) + ((round_,) if round_ else ())
-            rng = stream(seed, *path)
+            if not set(visit.columns).isdisjoint(columns):
+                block = block.join(fitted.near(like, rng=stream(seed, "near", visit.key)))
+        return block
+
+    def complete(
+        self, rows: Block, fixed: Sequence[str], *, seed: int
+    ) -> tuple[Block, NDArray[np.bool_]]:
+        """Draw what is not fixed, each visit given the columns before it and the fixed ones.
+
+        Where ``rows`` has all columns of a visit that draws a fixed one, they are kept together.
+        Rows that break a rule are drawn anew; the second result tells which obey all in the end.
+        """
+        touched = [v.columns for v in self.settings.visits if set(v.columns) & set(fixed)]
+        whole = [name for columns in touched if set(columns) <= set(rows.names) for name in columns]
+        kept = list(dict.fromkeys([*whole, *fixed]))
+        block = self._pass(rows.select(kept), seed, ("complete",), 0)
+        bad = self._broken(block)
+        for round_ in range(1, _ROUNDS + 1):
+            if not bad.size:
+                break
+            known = rows.take(bad).select(kept)
+            block = _replace(block, bad, self._pass(known, seed, ("complete",), round_))
+            bad = bad[self._broken(block.take(bad))]
+        good = np.ones(rows.rows, dtype=bool)
+        good[bad] = False
+        return block, good
+
+    def _pass(self, block: Block, seed: int, path: tuple[str | int, ...], round_: int) -> Block:
+        """Draw, visit by visit, the columns that the block does not have."""
+        kept = set(block.names)
+        for visit, fitted in zip(self.settings.visits, self.fitted, strict=True):
+            if set(visit.columns) <= kept:
+                continue
+            rng = stream(seed, *path, visit.key, *((round_,) if round_ else ()))
             within = {
                 name: limit
                 for name in visit.columns
                 if (limit := self._limit(name, block)) is not None
             }
-            block = block.join(fitted.sample(block, rng=rng, within=within))
+            drawn = fitted.sample(block, rng=rng, within=within)
+            block = block.join(drawn.select([n for n in drawn.names if n not in kept]))
             if visit.model.name == "keep":
                 continue  # what is released as it is must not be adjusted
             for rule in self.settings.rules:

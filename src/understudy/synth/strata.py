@@ -73,6 +73,11 @@ class FittedStrata(Fitted):
                     values[name][rows] = drawn.values[name]
         return encoding.block(codes, values, given.rows)
 
+    def near(self, record: Block, *, rng: np.random.Generator) -> Block:
+        """Draw near a record from its own stratum's model."""
+        code = int(record.codes[self.by][0]) if record.rows else self.largest
+        return self.models.get(code, self.models[self.largest]).near(record, rng=rng)
+
     def log_density(self, rows: Block) -> Floats:
         """Each row under its own stratum's model."""
         result = np.zeros(rows.rows)

@@ -53,18 +53,29 @@ def kind_of(name: str, values: pa.ChunkedArray) -> Kind:
         return Kind.ORDINAL if stored.ordered else Kind.CATEGORY
     if pa.types.is_boolean(stored) or pa.types.is_null(stored):
         return Kind.CATEGORY
-    if pa.types.is_temporal(stored) and not pa.types.is_duration(stored):
+    if is_moment(stored):
         return Kind.DATETIME
     if _is_number(stored):
         return Kind.IDENTIFIER if identifier_reason(name, values) else Kind.NUMBER
     if not _is_string(stored):
-        raise TableError(
-            f"column {name!r} has cells of type {stored}, which is not a number, text or date: "
-            "spread it over plain columns or drop it"
-        )
+        raise unusable(name, stored)
     if is_prose(values):
         return Kind.TEXT
     return Kind.IDENTIFIER if identifier_reason(name, values) else Kind.CATEGORY
+
+
+def unusable(name: str, stored: pa.DataType) -> TableError:
+    """The error for a column of a type that has no kind."""
+    return TableError(
+        f"column {name!r} has cells of type {stored}, which is not a number, text or date: "
+        "spread it over plain columns or drop it"
+    )
+
+
+def is_moment(stored: pa.DataType) -> bool:
+    """Dates, times of day, and instants; not lengths of time, which Arrow calls temporal too."""
+    types = pa.types
+    return bool(types.is_date(stored) or types.is_time(stored) or types.is_timestamp(stored))
 
 
 def suspected_identifiers(table: Table) -> dict[str, str]:
@@ -139,9 +150,20 @@ def is_prose(values: pa.ChunkedArray) -> bool:
 
 def locations(names: list[str], arrays: dict[str, pa.ChunkedArray]) -> list[str]:
     """Latitude and longitude columns: by name, in pairs, and within the range of the globe."""
-    latitudes = [n for n in names if words_of(n) & _LATITUDE and _within(arrays[n], 90.0)]
-    longitudes = [n for n in names if words_of(n) & _LONGITUDE and _within(arrays[n], 180.0)]
+    latitudes = [n for n in names if axis_of(n) == "latitude" and _within(arrays[n], 90.0)]
+    longitudes = [n for n in names if axis_of(n) == "longitude" and _within(arrays[n], 180.0)]
     return latitudes + longitudes if latitudes and longitudes else []
+
+
+def axis_of(name: str) -> str:
+    """Which coordinate on the globe a column's name says that it holds, or an empty text.
+
+    Example:
+        >>> axis_of("home_lat"), axis_of("Longitude"), axis_of("x")
+        ('latitude', 'longitude', '')
+    """
+    words = words_of(name)
+    return "latitude" if words & _LATITUDE else "longitude" if words & _LONGITUDE else ""
 
 
 def with_role(column: Column, values: pa.ChunkedArray) -> Column:

@@ -1,10 +1,15 @@
 """Measures of what a release is good for."""
 
+from understudy.evidence import Measure
+from understudy.utility.l_function import LFunction
 from understudy.utility.margins import Marginals, Pairs
 from understudy.utility.pmse import Pmse
+from understudy.utility.regression import Regressions
 
-MEASURES = {
+MEASURES: dict[str, type[Measure]] = {
+    "l_function": LFunction,
     "marginals": Marginals,
     "pairs": Pairs,
     "pmse": Pmse,
+    "regression": Regressions,
 }

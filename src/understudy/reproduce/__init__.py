@@ -1,0 +1,33 @@
+"""The papers' tables and figures, recomputed: ours beside theirs."""
+
+from understudy.reproduce.closeness import Figure4, Table3
+from understudy.reproduce.disclosure import Figure5
+from understudy.reproduce.item import Bench, Item
+from understudy.reproduce.likeness import Figure6
+from understudy.reproduce.maps import Figure7, Figure8
+from understudy.reproduce.regressions import Table4
+from understudy.reproduce.simulation import Table1
+from understudy.reproduce.tuning import Figure3, Table2
+
+PAPERS: dict[str, str] = {
+    "bale-quick": "Bale & Quick, Optimized Sequential Synthesis of Tabular Microdata",
+}
+ITEMS: dict[str, dict[str, type[Item]]] = {
+    "bale-quick": {
+        kind.name: kind
+        for kind in (
+            Table1,
+            Table2,
+            Figure3,
+            Table3,
+            Figure4,
+            Figure5,
+            Figure6,
+            Figure7,
+            Figure8,
+            Table4,
+        )
+    },
+}
+
+__all__ = ["ITEMS", "PAPERS", "Bench", "Item"]
