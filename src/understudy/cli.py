@@ -264,7 +264,8 @@ def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any
     from understudy.reproduce import run
 
     if paper is None:
-        replies.list_papers(run.listed(), as_json)
+        papers = json.dumps({"papers": run.listed()}, ensure_ascii=False)
+        click.echo(papers if as_json else run.catalogue())
         return
     from understudy.report.reproduced import printed
 

@@ -82,14 +82,3 @@ def say_tuning(tuned: Any, out: Path, as_json: bool) -> None:
         click.echo(f"  {name} = {value:.4g}")
     click.echo(f"Plan:   {plan}")
     click.echo(f"Report: {report}")
-
-
-def list_papers(papers: list[dict[str, Any]], as_json: bool) -> None:
-    """List papers with their items."""
-    if as_json:
-        click.echo(json.dumps({"papers": papers}, ensure_ascii=False))
-        return
-    for paper in papers:
-        click.echo(f"{paper['paper']}: {paper['title']}")
-        for item in paper["items"]:
-            click.echo(f"  {item['item']:8}  {item['title']} ({item['source']})")

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.reproduce import outbreak
+from understudy.errors import MissingExtra
+from understudy.reproduce import outbreak, run
 from understudy.reproduce.closeness import Figure4, Table3
 from understudy.reproduce.disclosure import DELTAS, Figure5, ratios
 from understudy.reproduce.item import Bench
@@ -34,7 +35,7 @@ from understudy.tables.read import read
 VARIANTS = (*TUNED, *CAPPED)
 NAMES = [name for v in TUNED for name in (v.name, v.protected)] + [v.name for v in CAPPED]
 SIZE = 500
-ROUNDS = 4
+ROUNDS = 3
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +216,7 @@ def test_people_of_train_are_closer(ideal):
 
 
 def test_tables_of_other_people_are_alike(ideal):
-    """pMSE of 500 rows varies by 10%: the ratio of four rounds lies within 0.75 to 1.25."""
+    """pMSE of 500 rows varies by 10%: the ratio of three rounds lies within 0.75 to 1.25."""
     result = ran(Figure6, ideal)
     for row in result["tables"][1]["rows"]:
         assert 0.75 < row["cells"][0]["ours"] < 1.25, row["name"]
@@ -318,6 +319,13 @@ def test_coefficients_are_those_of_statsmodels(ideal):
     found = compared(one)[HELD]
     gap = np.abs(own.params - other.params) / own.bse
     assert found[0] == pytest.approx(np.minimum(gap, 100), rel=1e-3)
+
+
+def test_a_missing_library_is_said_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setattr("understudy.reproduce.regressions.available", lambda: False)
+    with pytest.raises(MissingExtra, match=r"table4 needs statsmodels.*understudy\[regression\]"):
+        next(run.reproduce("bale-quick", out=tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
 
 
 def test_regression_of_train_itself_is_perfect(ideal):

@@ -50,6 +50,10 @@ def test_standard_error_of_a_mean():
     assert cell.error == pytest.approx(np.sqrt(6.0 / 4))  # variance 6 of four values
 
 
+def test_repetitions_that_agree_have_no_error():
+    assert Cell.mean([0.1 + 0.2, 0.3, 0.3]).error == 0.0
+
+
 @pytest.mark.parametrize(
     "ours, error, verdict",
     [
@@ -137,3 +141,51 @@ def test_work_is_shared_between_items():
     bench, calls = Bench(1), []
     for _ in range(2):
         assert bench.once("fit", lambda: calls.append(1) or len(calls)) == 1
+
+
+def command(monkeypatch, *words):
+    """Exit status and output of the command line, with the errors that a user would see."""
+    from understudy import cli
+
+    monkeypatch.setattr("sys.argv", ["understudy", "reproduce", *words])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return left.value.code or 0
+
+
+def test_command_lists_papers_and_items(monkeypatch, capsys):
+    assert command(monkeypatch) == 0
+    shown = capsys.readouterr().out
+    for paper, kinds in ITEMS.items():
+        assert paper in shown
+        assert all(kind.name in shown and kind.source in shown for kind in kinds.values())
+    assert command(monkeypatch, "--json") == 0
+    listed = json.loads(capsys.readouterr().out)["papers"]
+    assert [one["item"] for one in listed[0]["items"]] == list(ITEMS["bale-quick"])
+
+
+def test_command_writes_and_prints(sample, monkeypatch, capsys, tmp_path):
+    words = ("bale-quick", "sample", "--repetitions", "9", "--seed", "4", "--out", str(tmp_path))
+    assert command(monkeypatch, *words) == 0
+    shown = capsys.readouterr().out
+    assert "holds: The mean is above −9" in shown and "bale-quick-sample.html" in shown
+    assert command(monkeypatch, *words, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"items": [sample]}
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("bale",), "no paper called 'bale'"),
+        (("bale-quick", "table0"), "no item called 'table0'"),
+        (("bale-quick", "table1", "--repetitions", "1"), "--repetitions"),
+        (("bale-quick", "table1", "--out", "file"), "cannot write to file"),
+    ],
+)
+def test_command_says_what_is_wrong(words, said, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    assert command(monkeypatch, *words) == 2
+    seen = capsys.readouterr()
+    assert said in seen.err and "Traceback" not in seen.err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -73,6 +73,9 @@ class Item(ABC):
     published: ClassVar[int]
     repetitions: int = 2
 
+    def ready(self) -> None:
+        """Raise `InputError` where something that the item needs is not there."""
+
     @abstractmethod
     def run(self, bench: Bench) -> Result:
         """Recompute the item."""

@@ -38,10 +38,13 @@ class Table4(Application):
     title: ClassVar[str] = "A logistic regression on train and on synthetic rows"
     source: ClassVar[str] = "Table 4, section 7.2"
 
-    def run(self, bench: Bench) -> Result:
-        """Medians in both designs."""
+    def ready(self) -> None:
+        """Regressions are those of statsmodels."""
         if not available():
             raise MissingExtra("statsmodels", "regression", "table4")
+
+    def run(self, bench: Bench) -> Result:
+        """Medians in both designs."""
         numbers = self.both(bench, compared)
         disjoint = numbers["disjoint"]
         return self.found(

@@ -14,6 +14,7 @@ from scipy.special import ndtr, stdtrit
 from understudy.results import Verdict, worst
 
 SCHEMA = 1
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Cell:
         """
         array = np.asarray(values, dtype=np.float64)
         error = array.std(ddof=1) / math.sqrt(len(array)) if len(array) > 1 else math.nan
+        if error < _ROUNDING * np.abs(array).max(initial=0.0):
+            error = 0.0  # all repetitions agree but for the last bits
         return cls(float(array.mean()), float(error), theirs, len(array))
 
     @property

@@ -39,6 +39,16 @@ def listed() -> list[dict[str, Any]]:
     ]
 
 
+def catalogue() -> str:
+    """The same for a terminal."""
+    lines = []
+    for paper in listed():
+        lines.append(f"{paper['paper']}: {paper['title']}")
+        for item in paper["items"]:
+            lines.append(f"  {item['item']:8}  {item['title']} ({item['source']})")
+    return "\n".join(lines)
+
+
 def chosen(paper: str, item: str | None = None, repetitions: int | None = None) -> list[Item]:
     """The items of a paper, or one of them.
 
@@ -71,7 +81,10 @@ def reproduce(
 
     A page of the same name in ``out`` is replaced, whole: it was made by the same command.
     """
-    items, folder = chosen(paper, item, repetitions), _ready(Path(out))
+    items = chosen(paper, item, repetitions)
+    for one in items:
+        one.ready()  # said now, not after the hours of the items before
+    folder = _ready(Path(out))
     with workers(jobs) as map_:
         bench = Bench(SEED if seed is None else seed, map_, progress)
         for one in items:
