@@ -147,7 +147,7 @@ def _checked(where: str, key: str, value: Any) -> Any:
     if key in ("levels", "missing"):
         if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
             raise PlanError(where, value, "a list of texts")
-        if len(set(value)) < len(value):
+        if key == "levels" and len(set(value)) < len(value):
             raise PlanError(where, list(value), "texts that differ")
         return tuple(value)
     if key == "decimals":
