@@ -22,6 +22,8 @@ class _Command(click.Command):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         settings["help"] = (settings.get("help") or "").replace("\\b", "\b")
+        # On each command, not on the group alone: click keeps the first help option that was made.
+        settings.setdefault("context_settings", _CONTEXT)
         super().__init__(*arguments, **settings)
 
 
@@ -29,7 +31,7 @@ class _Group(_Command, click.Group):
     command_class = _Command
 
 
-@click.group(cls=_Group, context_settings=_CONTEXT)
+@click.group(cls=_Group)
 @click.version_option(__version__, prog_name="understudy")
 def cli() -> None:
     """Turn a confidential table about people into a synthetic stand-in, with evidence.

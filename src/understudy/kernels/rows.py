@@ -68,7 +68,7 @@ def overlap_interval(value: float, null: float, sd: float, level: float) -> tupl
     Example:
         >>> low, high = overlap_interval(0.99, 0.9, 0.01, 0.95)
         >>> round(low, 3), round(high, 3)
-        (0.987, 0.992)
+        (0.988, 0.992)
     """
     if not sd > 0:
         return value, value
