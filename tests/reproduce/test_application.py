@@ -9,7 +9,7 @@ import pytest
 
 from understudy.errors import MissingExtra
 from understudy.reproduce import outbreak, run
-from understudy.reproduce.closeness import Figure4, Table3
+from understudy.reproduce.closeness import THRESHOLDS, Figure4, Table3, _highest
 from understudy.reproduce.disclosure import DELTAS, Figure5, ratios
 from understudy.reproduce.item import Bench
 from understudy.reproduce.likeness import PAIR, UNTIED, Figure6, scores, untied
@@ -215,6 +215,14 @@ def test_people_of_train_are_closer(ideal):
     assert verdict(curves, "Disjoint", "by (24) alone") == "fails"
 
 
+def test_the_largest_excess_over_the_grid_decides():
+    held, made = np.zeros((3, len(THRESHOLDS))), np.zeros((3, len(THRESHOLDS)))
+    made[:, 7] = [0.2, 0.21, 0.22]
+    numbers = [{HELD: h, "MNL": m} for h, m in zip(held, made, strict=True)]
+    ((name, cell),) = _highest(numbers, ["MNL"]).items()
+    assert name == f"MNL at δ = {THRESHOLDS[7]:.3g}" and cell.ours == pytest.approx(0.21)
+
+
 def test_tables_of_other_people_are_alike(ideal):
     """pMSE of 500 rows varies by 10%: the ratio of three rounds lies within 0.75 to 1.25."""
     result = ran(Figure6, ideal)
@@ -292,7 +300,9 @@ def test_curves_of_places_are_those_of_all_pairs(ideal):
 
 def test_scattered_places_are_not_as_clustered(ideal):
     changed = with_table(ideal, "MNL", scattered)
-    assert verdict(ran(Figure7, changed), "as clustered as") == "fails"
+    curves = ran(Figure7, changed)
+    assert verdict(curves, "as clustered as") == "fails"
+    assert verdict(curves, "places cluster") == "fails"
     assert verdict(ran(Figure8, changed), "tree tells") == "fails"
     assert verdict(ran(Figure8, ideal), "tree tells") != "fails"
 

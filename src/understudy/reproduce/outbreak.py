@@ -101,8 +101,8 @@ TUNED = (
     Variant("CART", "cart", 541, 15, 120, 287),
 )
 CAPPED = (
-    Variant("MNL, ceiling", "mnl", 30, 0.029, 1.007, 1.546, protect=False),
-    Variant("CART, ceiling", "cart", 30, 158, 50, 50, protect=False),
+    Variant("MNL, ceiling", "mnl", 6, 1.13, 0.00714, 0.0374, protect=False),
+    Variant("CART, ceiling", "cart", 15, 177, 349, 13, protect=False),
 )
 
 
