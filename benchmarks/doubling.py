@@ -20,9 +20,11 @@ from understudy.kernels.ball_counts import tally
 from understudy.kernels.balls import Around, shells
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
+from understudy.kernels.pairs import ripley
 from understudy.kernels.resample import quantile_draws
 from understudy.kernels.rows import overlap_null
 from understudy.kernels.tree import class_target, grow
+from understudy.kernels.windows import Window
 from understudy.tables.cells import find_cells
 
 STEPS = 4
@@ -158,6 +160,12 @@ def _ball_tally(rows: int, rng: np.random.Generator) -> Task:
     return lambda: tally(around, *levels, np.array([0.01, 0.05, 0.2]))
 
 
+def _ripley(rows: int, rng: np.random.Generator) -> Task:
+    points = rng.beta(2, 3, size=(rows, 2))
+    window, radii = Window.box([0.0, 0.0], [1.0, 1.0]), np.linspace(0.01, 0.25, 24)
+    return lambda: ripley(points, radii, window)
+
+
 def _quantile_draws(rows: int, rng: np.random.Generator) -> Task:
     values = rng.exponential(size=rows)
     return lambda: quantile_draws(values, 0.05, np.random.default_rng(1))
@@ -185,6 +193,7 @@ CASES = (
     Case("rows.overlap_null", "rows x draws", 800_000, _overlap),
     Case("balls.shells", "records x rows of a cell", 800_000, _shells),
     Case("ball_counts.tally", "records x rows of a cell", 800_000, _ball_tally),
+    Case("pairs.ripley", "rows^2", 8_000, _ripley),
     Case("nearer.share_of_first", "rows", 1_600_000, _share_of_first),
     Case("resample.quantile_draws", "rows x log rows + draws", 1_600_000, _quantile_draws),
 )

@@ -169,10 +169,14 @@ def command(monkeypatch, capfd):
 
 
 _QUASI = ("x0", "sex", "age", "c0", "c1", "c2", "b")
+_SENSITIVE = ("ill", "pay")
 
 
 def people_arrays(process, rows, rng):
-    """Fresh rows of a known process: three numbers, mixed columns, five coarse ones, or one."""
+    """Fresh rows of a known process: three numbers, mixed columns, five coarse ones, or one.
+
+    ``sensitive`` has a rare illness and a pay that go with sex and age.
+    """
     if process == "continuous":
         shared = rng.normal(size=rows)
         return {f"x{i}": shared + rng.normal(size=rows) for i in range(3)}
@@ -181,6 +185,10 @@ def people_arrays(process, rows, rng):
         age = np.round(rng.normal(40, 12, rows) + 10 * (sex == "f"))
         income = np.round(rng.lognormal(age / 30, 1) * (rng.random(rows) < 0.7), 1)
         return {"sex": sex, "age": age, "income": income, "town": rng.choice(list("pqrst"), rows)}
+    if process == "sensitive":
+        sex, age = rng.choice(["f", "m"], rows), np.round(rng.normal(40, 12, rows))
+        ill = np.where(rng.random(rows) < 0.04 + 0.04 * (age > 45), "yes", "no")
+        return {"sex": sex, "age": age, "ill": ill, "pay": np.round(rng.lognormal(age / 30, 0.5))}
     if process == "coarse":
         shared = rng.normal(size=rows)
         cut = [np.digitize(shared + rng.normal(size=rows), [-0.6, 0.9]) for _ in range(5)]
@@ -194,7 +202,8 @@ def people_table(process, rows, rng):
     """The rows as a table, with quasi-identifiers declared."""
     arrays = people_arrays(process, rows, rng)
     kinds = {n: Kind.NUMBER if a.dtype.kind == "f" else Kind.CATEGORY for n, a in arrays.items()}
-    schema = [Column(n, k, Role.QUASI if n in _QUASI else Role.OTHER) for n, k in kinds.items()]
+    roles = {**dict.fromkeys(_QUASI, Role.QUASI), **dict.fromkeys(_SENSITIVE, Role.SENSITIVE)}
+    schema = [Column(n, k, roles.get(n, Role.OTHER)) for n, k in kinds.items()]
     return Table(
         pa.table({n: pa.array(a.tolist()) for n, a in arrays.items()}), Schema(tuple(schema))
     )

@@ -195,3 +195,31 @@ def test_inspect_proposes_a_plan_that_runs():
     found = understudy.inspect(pa.table(people()))
     plan = Plan.from_toml(found.to_toml())
     assert understudy.synthesize(pa.table(people()), plan, seed=1, jobs=2).tables[0].rows == 200
+
+
+ARGUMENTS = {
+    "seed below 0": ({"seed": -1}, "seed: got -1"),
+    "seed of letters": ({"seed": "x"}, "seed: got 'x'"),
+    "half a seed": ({"seed": 1.5}, "seed: got 1.5"),
+    "no jobs": ({"jobs": 0}, "jobs: got 0"),
+    "jobs in letters": ({"jobs": "2"}, "jobs: got '2'"),
+    "a dictionary for a plan": ({"plan": {"name": "x"}}, "a plan from a dict"),
+    "no name": ({"out": ""}, "an empty name"),
+}
+
+
+@pytest.mark.parametrize("what", ARGUMENTS)
+def test_wrong_arguments_are_input_errors(what, tmp_path):
+    given, message = ARGUMENTS[what]
+    frame = pa.table(people())
+    with pytest.raises(InputError, match=message):
+        understudy.release(frame, **{"out": tmp_path / "out", **given})
+    with pytest.raises(InputError, match=message):
+        understudy.assess(frame, [frame], **{"out": tmp_path / "out", **given})
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_single_table_may_be_assessed_without_a_list():
+    frame = pa.table(people())
+    study = understudy.assess(frame, frame, plan=FAST, jobs=1)
+    assert len(study.tables) == 1 and study.findings.failed()

@@ -122,6 +122,21 @@ def test_doubling(monkeypatch: pytest.MonkeyPatch) -> None:
             assert sizes == [200, 400], case.name
 
 
+def test_the_frontier_knows_a_copy_from_a_stranger() -> None:
+    frontier, table = module("frontier"), module("_mixed").mixed(900)
+    fresh = frontier.fresh(table, 2)
+    assert abs(fresh.share - 0.5) < 0.1 and abs(fresh.ratio - 1.0) < 0.3
+    split = frontier.halves(table, 0)
+    assert split.train.rows == split.unseen.rows == 450
+    made = frontier.ours("cart", min_leaf=50)(split)
+    train, unseen = (made.encoding.encode(part) for part in (split.train, split.unseen))
+    assert frontier.judge(train, unseen, train, 0)[0] == 1.0
+    share, ratio = frontier.judge(train, unseen, made, 0)
+    assert 0.4 < share < 0.8 and ratio > 0.5
+    point = frontier.point("mixed", "cart", [(share, ratio)] * 2)
+    assert module("_frontier").draw_picture([point], 0.505, 1.1).count("<circle") == 1
+
+
 def test_help_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
     module("demo").main(whole=False)
     assert "understudy --help" in capsys.readouterr().out

@@ -18,6 +18,7 @@ import pytest
 
 from understudy import progress
 from understudy.cli import cli
+from understudy.plans.plan import Plan
 
 FAST = 'measures = ["closeness", "copies"]\ncalibrate = false\ngates.names = ["copies"]\n' \
        "synthesis.min_leaf = 30\n"  # fmt: skip
@@ -79,7 +80,9 @@ WRONG = {
     ),
     "rows 0": ((*RELEASE, "--rows", "0"), "--rows.*0 is not in the range"),
     "rows text": ((*RELEASE, "--rows", "many"), "--rows"),
-    "rows beyond memory": ((*RELEASE, "--rows", str(10**14)), "memory"),
+    "rows beyond counting": ((*RELEASE, "--rows", str(10**23)), "synthesis.rows.*2147483647"),
+    "an empty folder name": (("release", "t.csv", "--out", ""), "--out.*an empty name"),
+    "plan and table from one input": (("release", "-", "--plan", "-", "--out", "o"), "read once"),
     "replicates 0": ((*RELEASE, "--replicates", "0"), "--replicates.*0 is not in the range"),
     "jobs 0": ((*RELEASE, "--jobs", "0"), "--jobs"),
     "seed negative": ((*RELEASE, "--seed", "-1"), "--seed"),
@@ -226,6 +229,46 @@ def test_standard_input(work):
     assert (run.returncode, out) == (2, b"") and b"standard input: the file is empty" in err
 
 
+def test_a_plan_from_standard_input(work):
+    with (work / "fast.toml").open("rb") as plan:
+        run = start(["release", "t.csv", "--plan", "-", "--out", "out"], work, stdin=plan)
+        run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert Plan.read(work / "out" / "private" / "plan.toml") == Plan.from_toml(FAST)
+
+
+def closed(number):
+    return lambda: os.close(number)
+
+
+@pytest.mark.parametrize("number, status", [(0, 0), (1, 0), (2, 0)])
+def test_a_stream_that_is_closed_is_no_bug(number, status, work):
+    run = start(["inspect", "t.csv"], work, setup=closed(number))
+    _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (status, b"")
+    run = start([*RELEASE], work, setup=closed(number))
+    _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (status, b"")
+
+
+def test_no_standard_input_to_read(work):
+    run = start(["inspect", "-"], work, setup=closed(0))
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 2 and b"standard input is closed" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", [RELEASE, ("inspect", "t.csv"), ("--help",)])
+def test_output_that_cannot_be_written_is_said_without_untruth(arguments, work):
+    with Path("/dev/full").open("wb") as full:
+        run = start(arguments, work, stdout=full)
+        _, err = run.communicate(timeout=60)
+    assert run.returncode == 2
+    assert err.startswith(b"understudy: cannot write to standard output") and err.count(b"\n") == 1
+    if arguments is RELEASE:
+        assert (work / "out" / "release" / "manifest.json").is_file()
+
+
 def test_unicode_and_spaces_in_paths(work, command):
     name = "Tâble of péople 多.csv"
     (work / name).write_text(csv_text())
@@ -286,7 +329,7 @@ cli.main()
 """
 MOMENTS = [("choose leaf 2", "SIGINT"), ("fit", "SIGTERM"), ("measure closeness", "SIGINT"),
            ("report", "SIGTERM"), ("after _write_private", "SIGINT"), ("_write_tables", "SIGTERM"),
-           ("note", "SIGINT"), ("_move", "SIGTERM")]  # fmt: skip
+           ("note", "SIGINT"), ("_move", "SIGTERM"), ("_write_tables", "SIGHUP")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("moment", "number"), MOMENTS)

@@ -269,7 +269,7 @@ def plan_keys():
     """Every key of a plan with its default (None where it has none)."""
     document = Plan().to_dict()
     for name, value in document.items():
-        if name in ("split", "synthesis", "distance", "gates"):
+        if name in ("split", "synthesis", "distance", "gates", "report"):
             yield from ((f"{name}.{key}", inner) for key, inner in value.items())
         elif name != "columns":
             yield name, value

@@ -278,6 +278,13 @@ def add_a_finding(out, **changes):
     path.write_text(json.dumps(found))
 
 
+def remove_a_replicate(out, number):
+    path = out / "private" / "findings.json"
+    found = json.loads(path.read_text())
+    found["findings"] = [item for item in found["findings"] if item["replicate"] != number]
+    path.write_text(json.dumps(found))
+
+
 DAMAGE = {
     "changed byte": (flip_a_byte, "synthetic-1.parquet has changed"),
     "missing file": (lambda o: (o / "release" / "synthetic-2.parquet").unlink(), "2.* is missing"),
@@ -320,6 +327,12 @@ DAMAGE = {
         lambda o: change(o / "release" / "manifest.json", ('"forced": false', '"forced": true')),
         "differ on whether the release was forced",
     ),
+    "one replicate's finding removed": (
+        lambda o: remove_a_replicate(o, 2), "copies has no finding for replicate 2",
+    ),
+    "findings nested without end": (
+        lambda o: (o / "private" / "findings.json").write_text("[" * 100_000), "lacks a readable",
+    ),
     "findings are no JSON": (
         lambda o: (o / "private" / "findings.json").write_text("{"), "lacks a readable",
     ),
@@ -352,9 +365,10 @@ def test_what_cannot_be_verified_is_an_error_that_says_why(copy, leaking, tmp_pa
         verify(tmp_path)
     with pytest.raises(InputError, match="no manifest"):
         verify(copy / "release" / "NOTE.md")
-    (copy / "release" / "manifest.json").write_text("[]")
-    with pytest.raises(InputError, match="not a manifest"):
-        verify(copy)
+    for text in ("[]", "[" * 100_000):
+        (copy / "release" / "manifest.json").write_text(text)
+        with pytest.raises(InputError, match="not a manifest"):
+            verify(copy)
 
 
 # --- written in one step, or not at all ----------------------------------------------------------
@@ -424,3 +438,14 @@ def test_a_run_that_came_first_is_never_touched(study, tmp_path, monkeypatch):
 def test_parquet_says_synthetic_in_its_metadata(released):
     stored = pq.read_schema(released / "release" / "synthetic-1.parquet")
     assert stored.metadata[b"understudy"] == b"synthetic"
+
+
+def test_a_folder_that_may_not_be_looked_into_is_no_bug(released, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("is_dir", "read_text", "iterdir"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, name, refused)
+            with pytest.raises(InputError, match=r"cannot read .*Permission denied"):
+                verify(released)

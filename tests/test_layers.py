@@ -21,6 +21,8 @@ LAYERS = (
     ("api",),
     ("reproduce",),
     ("progress",),
+    ("exits",),
+    ("replies",),
     ("cli", "studio"),
     ("__main__",),
 )

@@ -1,9 +1,13 @@
 """What NOTE.md tells analysts: the factor by which variances computed from synthetic rows grow."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
+from understudy import api
 from understudy.note import inflation
+from understudy.plans.plan import Plan
 from understudy.synth import MODELS
 from understudy.synth.sequence import Sequential, Visit
 
@@ -29,3 +33,52 @@ def test_the_factor_is_the_variance_that_estimates_have(make, bootstrap, rows, m
         shown.append(np.mean([s * (1 - s) / rows for s in shares]))
     factor = np.var(found) / np.mean(shown)
     assert factor == pytest.approx(inflation(rows, learnt, m, drawn=bootstrap), rel=0.17)
+
+
+PLAN = """
+measures = ["copies"]
+calibrate = false
+gates.names = ["copies"]
+synthesis.replicates = 2
+synthesis.min_leaf = 30
+columns.kind.role = "quasi"
+prepare = [
+  {do = "top_code", column = "age", at = 77},
+  {do = "merge_rare", column = "kind", fewer_than = 10, into = "other"},
+  {do = "drop", columns = ["spare"]},
+]
+protections = [{do = "replicated-uniques"}]
+rules = [{kind = "order", low = "late", high = "early", strict = true}]
+"""
+
+
+def people(rows=300):
+    rng = np.random.default_rng(8)
+    early = rng.integers(0, 50, rows)
+    kind = ["zebra" if place < 3 else "abcd"[place % 4] for place in range(rows)]
+    data = {"age": rng.integers(0, 90, rows), "kind": kind, "spare": rng.normal(size=rows)}
+    return pa.table({**data, "early": early, "late": early + 60 + rng.integers(0, 9, rows)})
+
+
+def test_the_note_tells_every_step_and_no_value(tmp_path, command):
+    (tmp_path / "p.toml").write_text(PLAN)
+    outcome = api.release(people(), tmp_path / "out", tmp_path / "p.toml", jobs=1)
+    text = (tmp_path / "out" / "release" / "NOTE.md").read_text()
+    assert "`age`: numbers above a threshold were set to it" in text
+    assert "`kind`: rare levels were merged" in text and "`spare`: left out" in text
+    assert "1 rule of logic restricted" in text and "`replicated-uniques` took out" in text
+    assert "zebra" not in text and "77" not in text
+    # No late number is below an early one: no draw can meet the rule, and everybody is told.
+    assert "rows of synthetic table 2 break a rule" in text
+    assert len(outcome.notes) == 2 and "table 1 break a rule" in outcome.notes[0]
+    pa.csv.write_csv(people(), tmp_path / "t.csv")
+    ran = command("release", tmp_path / "t.csv", "--plan", tmp_path / "p.toml", "--out",
+                  tmp_path / "two", "--jobs", 1)  # fmt: skip
+    assert ran.status == 0 and ran.err.count("note: ") == 2
+
+
+def test_a_plain_note_tells_of_no_steps(tmp_path):
+    plan = Plan.from_toml(PLAN.split("prepare", maxsplit=1)[0])
+    outcome = api.release(people(), tmp_path / "out", plan, jobs=1)
+    text = (tmp_path / "out" / "release" / "NOTE.md").read_text()
+    assert outcome.notes == () and "rule" not in text and "before anything" not in text

@@ -91,6 +91,7 @@ def synthesize(
     With a ``tuner``, such as `understudy.study.tune.tune`, the plan's strengths are found first.
     """
     chosen = _with(as_plan(plan), replicates, rows)
+    _check_seed(seed)
     table = read(source, plan=chosen)
     other = None if holdout is None else read(holdout, plan=chosen)
     with workers(jobs) as map_:
@@ -140,7 +141,7 @@ def release(
         trial: a short seed is fine.
         progress: called with the name of each stage.
     """
-    folder = Path(out)
+    folder = _named(out)
     check_target(folder)
     log = Log(progress)
     if not tune and (trials is not None or minutes is not None):
@@ -160,9 +161,7 @@ def release(
     )
     log("report")
     study = decided(study, force=force, trial=trial)
-    outcome = save(
-        study, folder, page(study.findings, study.summaries), log.text(), force=force, trial=trial
-    )
+    outcome = save(study, folder, drawn(study), log.text(), force=force, trial=trial)
     if hunt is not None:
         hunt.done()
     return outcome
@@ -205,8 +204,8 @@ def tune(
             "holdout": {"rows": aside, "columns": len(train.names)},
         }
         found = Findings(tuned.plan.sha256, sizes, (), (), provenance)
-        drawn = page(found, {"tuning": tuned.summary()})
-        save_tuning(tuned, number, folder, drawn, log.text())
+        html = page(found, {"tuning": tuned.summary()})
+        save_tuning(tuned, number, folder, html, log.text())
         hunt.done()
     return tuned
 
@@ -259,7 +258,10 @@ def assess(
 ) -> walk.Study:
     """Judge tables from any tool; with ``out``, write the private files there."""
     chosen = as_plan(plan)
-    folder = None if out is None else Path(out)
+    _check_seed(seed)
+    folder = None if out is None else _named(out)
+    if isinstance(synthetic, str | Path | Table) or hasattr(synthetic, "__arrow_c_stream__"):
+        synthetic = [synthetic]  # a single table is meant, not its letters or columns
     if folder is not None:
         check_target(folder)
     log = Log(progress)
@@ -278,7 +280,7 @@ def assess(
         )
     if folder is not None:
         log("report")
-        save_assessment(study, folder, page(study.findings, study.summaries), log.text())
+        save_assessment(study, folder, drawn(study), log.text())
     return study
 
 
@@ -294,11 +296,34 @@ def demo(
     return release(outbreak(), out, plan, seed=seed, jobs=jobs, trial=True, progress=progress)
 
 
+def drawn(study: walk.Study) -> str:
+    """The private report of a study, with its map if it has one."""
+    points = None if study.points is None else study.points.to_json()
+    return page(study.findings, study.summaries, points)
+
+
 def as_plan(plan: PlanLike) -> Plan:
     """A plan from a plan, a file, a shipped plan's name, or nothing (the default plan)."""
     if plan is None:
         return Plan()
+    if not isinstance(plan, Plan | str | Path):
+        raise InputError(
+            f"cannot read a plan from a {type(plan).__name__}: give a Plan, the path of a plan "
+            "file, or the name of a shipped plan"
+        )
     return plan if isinstance(plan, Plan) else Plan.read(plan)
+
+
+def _named(out: str | Path) -> Path:
+    """A folder to write; an empty name would mean the current one."""
+    if not str(out):
+        raise InputError("the folder to write has an empty name: say which, or '.' for this one")
+    return Path(out)
+
+
+def _check_seed(seed: object) -> None:
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+        raise InputError(f"seed: got {seed!r}, expected a whole number from 0, or None")
 
 
 def _with(plan: Plan, replicates: int | None, rows: int | None) -> Plan:
@@ -313,6 +338,8 @@ def _with(plan: Plan, replicates: int | None, rows: int | None) -> Plan:
 @contextmanager
 def workers(jobs: int | None) -> Iterator[Map]:
     """A map over threads. BLAS keeps to one thread: the pool already uses the cores."""
+    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+        raise InputError(f"jobs: got {jobs!r}, expected a whole number from 1, or None")
     count = jobs or os.cpu_count() or 1
     with threadpool_limits(limits=1):
         if count == 1:

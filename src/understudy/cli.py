@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import signal
 import sys
-import threading
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from understudy import __version__
-from understudy.errors import InputError, UnderstudyError
+from understudy import __version__, exits, replies
+from understudy.errors import InputError
 from understudy.progress import Watch
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-GATE_FAILED, USAGE, BUG, INTERRUPTED = 3, 2, 1, 130
 
 
 class _Command(click.Command):
@@ -28,6 +22,8 @@ class _Command(click.Command):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         settings["help"] = (settings.get("help") or "").replace("\\b", "\b")
+        # On each command, not on the group alone: click keeps the first help option that was made.
+        settings.setdefault("context_settings", _CONTEXT)
         super().__init__(*arguments, **settings)
 
 
@@ -35,7 +31,7 @@ class _Group(_Command, click.Group):
     command_class = _Command
 
 
-@click.group(cls=_Group, context_settings=_CONTEXT)
+@click.group(cls=_Group)
 @click.version_option(__version__, prog_name="understudy")
 def cli() -> None:
     """Turn a confidential table about people into a synthetic stand-in, with evidence.
@@ -58,8 +54,19 @@ def _options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
+def _folder(context: click.Context, option: click.Parameter, name: str) -> Path:
+    """A folder's name: an empty one (``--out $FORGOTTEN``) would mean the current folder."""
+    if not name.strip():
+        raise click.BadParameter("an empty name: say which folder, or . for this one")
+    return Path(name)
+
+
+_OUT: dict[str, Any] = {"metavar": "DIR", "callback": _folder}
 _SHARED = {
-    "out": click.option("--out", type=Path, required=True, metavar="DIR", help="Folder to write."),
+    "out": click.option("--out", required=True, help="Folder to write.", **_OUT),
+    "demo's out": click.option(
+        "--out", default="demo", show_default=True, help="Folder to write.", **_OUT
+    ),
     "plan": click.option("--plan", metavar="PLAN", help="A plan file, or a shipped plan's name."),
     "seed": click.option(
         "--seed",
@@ -69,6 +76,14 @@ _SHARED = {
     ),
     "holdout": click.option(
         "--holdout", metavar="FILE", help="Rows that judge the release, instead of a split."
+    ),
+    "strangers": click.option(
+        "--holdout",
+        metavar="FILE",
+        help="Rows that the tables were not made from. Without them closeness is not measured.",
+    ),
+    "draws": click.option(
+        "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the measures' samples."
     ),
     "trials": click.option(
         "--trials", type=click.IntRange(min=1), metavar="N", help="Trials of each search."
@@ -127,10 +142,10 @@ def release(file: str, out: Path, as_json: bool, **options: Any) -> None:
     """
     from understudy import api
 
-    _one_stdin(file, options["holdout"])
+    _one_stdin(file, options["holdout"], options["plan"])
     with Watch(as_json) as watch:
         outcome = api.release(file, out, progress=watch, **options)
-    _finish(outcome, as_json)
+    replies.finish(outcome, as_json)
 
 
 @cli.command()
@@ -151,13 +166,13 @@ def tune(file: str, out: Path, as_json: bool, **options: Any) -> None:
     _one_stdin(file, options["holdout"])
     with Watch(as_json) as watch:
         tuned = api.tune(file, out, progress=watch, **options)
-    _say_tuning(tuned, out, as_json)
+    replies.say_tuning(tuned, out, as_json)
 
 
 @cli.command()
 @click.argument("original", metavar="ORIGINAL")
 @click.argument("synthetic", nargs=-1, required=True, metavar="SYNTHETIC...")
-@_options("out", "plan", "seed", "holdout", "jobs", "json")
+@_options("out", "plan", "draws", "strangers", "jobs", "json")
 def assess(
     original: str, synthetic: tuple[str, ...], out: Path, as_json: bool, **options: Any
 ) -> None:
@@ -169,12 +184,12 @@ def assess(
     """
     from understudy import api
 
-    _one_stdin(original, *synthetic, options["holdout"])
+    _one_stdin(original, *synthetic, options["holdout"], options["plan"])
     with Watch(as_json) as watch:
         study = api.assess(original, list(synthetic), out, progress=watch, **options)
     failed = study.findings.failed(strict=study.plan.gates.strict)
-    _say_assessment(study, out, as_json)
-    sys.exit(GATE_FAILED if failed else 0)
+    replies.say_assessment(study, out, as_json)
+    sys.exit(exits.GATE_FAILED if failed else 0)
 
 
 @cli.command()
@@ -197,11 +212,11 @@ def verify(folder: Path, as_json: bool) -> None:
             click.echo(f"✗ {problem}")
         if found.good:
             click.echo(f"✓ checked {' and '.join(found.checked)}")
-    sys.exit(0 if found.good else GATE_FAILED)
+    sys.exit(0 if found.good else exits.GATE_FAILED)
 
 
 @cli.command()
-@_options("out", "seed", "jobs", "json")
+@_options("demo's out", "seed", "jobs", "json")
 def demo(out: Path, as_json: bool, **options: Any) -> None:
     """Run `release` on the built-in fictional outbreak.
 
@@ -213,7 +228,7 @@ def demo(out: Path, as_json: bool, **options: Any) -> None:
 
     with Watch(as_json) as watch:
         outcome = api.demo(out, progress=watch, **options)
-    _finish(outcome, as_json)
+    replies.finish(outcome, as_json)
 
 
 @cli.command()
@@ -268,69 +283,7 @@ def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any
 
 def _one_stdin(*files: str | None) -> None:
     if files.count("-") > 1:
-        raise InputError("standard input (-) can be read once: give the other table as a file")
-
-
-def _finish(outcome: Any, as_json: bool) -> None:
-    """Say what became of a release, and leave with its exit status."""
-    if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "released": outcome.released,
-                    "forced": outcome.forced,
-                    "folder": str(outcome.folder),
-                    "report": str(outcome.report),
-                    "reasons": list(outcome.reasons),
-                },
-                ensure_ascii=False,
-            )
-        )
-    elif outcome.released:
-        for reason in outcome.reasons:
-            click.echo(f"forced: {reason}", err=True)
-        click.echo(f"Released to {outcome.folder / 'release'}")
-        click.echo(f"Report:     {outcome.report}")
-    else:
-        for reason in outcome.reasons:
-            click.echo(f"understudy: {reason}", err=True)
-        click.echo(
-            f"Withheld: the tables are in {outcome.folder / 'private' / 'withheld'}", err=True
-        )
-        click.echo(f"Report:   {outcome.report}", err=True)
-    sys.exit(0 if outcome.released else GATE_FAILED)
-
-
-def _say_assessment(study: Any, out: Path, as_json: bool) -> None:
-    from understudy.folder import describe
-
-    failed = study.findings.failed(strict=study.plan.gates.strict)
-    report = out / "private" / "report.html"
-    if as_json:
-        reasons = [describe(finding, ours=False) for finding in failed]
-        click.echo(json.dumps({"good": not failed, "reasons": reasons, "report": str(report)}))
-        return
-    for finding in failed:
-        click.echo(f"understudy: {describe(finding, ours=False)}", err=True)
-    click.echo("A gate fails." if failed else "No gate fails.")
-    click.echo(f"Report: {report}")
-
-
-def _say_tuning(tuned: Any, out: Path, as_json: bool) -> None:
-    found = tuned.summary()
-    best = found["chosen"]
-    plan, report = out / "private" / "plan.toml", out / "private" / "report.html"
-    if as_json:
-        told = {key: best[key] for key in ("values", "loss", "number", "share")}
-        told |= {"trials": len(found["trials"]), "plan": str(plan), "report": str(report)}
-        click.echo(json.dumps(told, ensure_ascii=False))
-        return
-    failed = sum(bool(trial["why"]) for trial in found["trials"])
-    click.echo(f"{len(found['trials'])} trials, {failed} failed; objective {best['loss']:.4g}")
-    for name, value in best["values"].items():
-        click.echo(f"  {name} = {value:.4g}")
-    click.echo(f"Plan:   {plan}")
-    click.echo(f"Report: {report}")
+        raise InputError("standard input (-) can be read once: give the other as a file")
 
 
 def _write_new(path: Path, text: str) -> None:
@@ -351,98 +304,4 @@ def _write_new(path: Path, text: str) -> None:
 
 def main() -> NoReturn:
     """Run a command; every error becomes one message and an exit status."""
-    if not sys.warnoptions:  # what a library wants changed in our code is not the user's business
-        warnings.simplefilter("ignore")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without our letters shows others
-            stream.reconfigure(errors="backslashreplace")
-    interrupts = _Interrupts()
-    try:
-        with interrupts:
-            status = _run()
-            sys.stdout.flush()
-    except BrokenPipeError:  # who read our output has left: nobody is there to be told
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except Exception as error:
-        sys.exit(_report(click.Abort() if interrupts.came else error))
-    except KeyboardInterrupt:
-        sys.exit(_report(click.Abort()))
-    sys.exit(status)
-
-
-def _run() -> int:
-    if "_UNDERSTUDY_COMPLETE" in os.environ:  # a shell asks how a line may go on
-        cli.main()
-    try:
-        with cli.make_context("understudy", sys.argv[1:]) as context:
-            cli.invoke(context)
-    except click.exceptions.Exit as left:
-        return left.exit_code
-    return 0
-
-
-class _Interrupts:
-    """Ctrl-C and the request to end unwind the program once; cleaning up is not interrupted."""
-
-    def __init__(self) -> None:
-        self.came = False
-        self.before: dict[int, Any] = {}
-
-    def __enter__(self) -> _Interrupts:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self.before[number] = signal.signal(number, self._unwind)
-        return self
-
-    def _unwind(self, *_: object) -> None:
-        if not self.came:
-            self.came = True
-            raise KeyboardInterrupt
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)
-
-
-def _report(error: Exception) -> int:
-    """Say one message, as JSON on standard output if that was asked for; returns the status."""
-    status, message = _told(error)
-    if "--json" in sys.argv[1:]:
-        click.echo(json.dumps({"error": message, "status": status}, ensure_ascii=False))
-    else:
-        click.echo(f"understudy: {message}", err=True)
-    return status
-
-
-def _told(error: Exception) -> tuple[int, str]:
-    if isinstance(error, click.Abort):
-        return INTERRUPTED, "interrupted; nothing was left half-written"
-    if isinstance(error, click.ClickException):
-        return USAGE, _usage(error)
-    if isinstance(error, UnderstudyError):
-        return USAGE, str(error)
-    if isinstance(error, MemoryError):
-        return USAGE, "not enough memory: ask for fewer --rows or columns, or use a larger machine"
-    return BUG, _bug(error)
-
-
-def _usage(error: click.ClickException) -> str:
-    if type(error).__name__ == "NoArgsIsHelpError":  # click has it from 8.2
-        return f"no command given\n\n{error.format_message()}"
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    more = "" if context is None else f" (see  {context.command_path} --help)"
-    return f"{error.format_message().rstrip('.')}{more}"
-
-
-def _bug(error: Exception) -> str:
-    """An error in our program: say where, never what the data were."""
-    import traceback
-
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(last.filename).name}:{last.lineno} in {last.name}"
-    # The exception's own text may quote a cell, so only its kind is shown.
-    return (
-        f"this is a bug in understudy ({type(error).__name__} at {where}); "
-        "nothing was released. Please report this line."
-    )
+    exits.leave_with(cli)

@@ -221,17 +221,27 @@ def _scaled_codes(block: Block, name: str) -> Any:
 def row_numbers(blocks: Sequence[Block], columns: Sequence[str]) -> list[NDArray[np.int64]]:
     """Number the distinct rows of several blocks together: equal rows get equal numbers.
 
-    Numbers are compared by value, levels by code; two missing values are equal.
+    Numbers are compared by value, rounded to the grid (the decimals) that the column has in train;
+    levels by code. Two missing values are equal.
     """
     total = sum(block.rows for block in blocks)
     number = np.zeros(total, dtype=np.int64)
     for name in columns:
         parts = [
-            block.values[name] if name in block.values else block.codes[name] for block in blocks
+            _on_grid(block, name) if name in block.values else block.codes[name] for block in blocks
         ]
         _, code = np.unique(np.concatenate(parts), return_inverse=True, equal_nan=True)
         _, number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)
     return np.split(number, np.cumsum([block.rows for block in blocks])[:-1])
+
+
+def _on_grid(block: Block, name: str) -> NDArray[np.float64]:
+    """Values in steps of the column's grid: other tools may write digits that train lacks."""
+    cells, values = block.encoding[name].cells, block.values[name]
+    if cells is None or cells.step == 0 or not cells.count:
+        return values
+    # Whole numbers stay apart even where all of train's are multiples of five.
+    return np.asarray(np.rint((values - cells.low[0]) / min(cells.step, 1.0)), dtype=np.float64)
 
 
 __all__ = [

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import GateFailed, InputError
 from understudy.manifest import write_manifest
-from understudy.note import note
+from understudy.note import note, unresolved
+from understudy.report.words import advice
 from understudy.results import Finding, Findings, Verdict
 from understudy.seeds import is_short
 from understudy.study import Study
@@ -39,12 +40,14 @@ class Outcome:
         released: whether ``release/`` exists.
         reasons: why not (or what ``--force`` overrode), one sentence each.
         forced: released in spite of the reasons.
+        notes: what to know all the same, one sentence each.
     """
 
     folder: Path
     released: bool
     reasons: tuple[str, ...]
     forced: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def report(self) -> Path:
@@ -115,7 +118,8 @@ def save(
             (release / "NOTE.md").write_text(note(study, forced=forced), encoding="utf-8")
             write_manifest(release, study.plan.sha256, forced=forced)
         _move(partial, folder, ["private", "release"] if released else ["private"])
-    return Outcome(folder, released, reasons, forced)
+    notes = (f"{sentence}: see the receipts" for sentence in unresolved(study.findings))
+    return Outcome(folder, released, reasons, forced, tuple(notes))
 
 
 def save_assessment(study: Study, folder: Path, page: str, log: str) -> Outcome:
@@ -176,21 +180,16 @@ def describe(finding: Finding, *, ours: bool = True) -> str:
     if finding.verdict is Verdict.NOT_MEASURED:
         return f"{gate} could not be measured: {estimate.note}; {_UNMEASURED}"
     word = "fails" if finding.verdict is Verdict.FAILS else "is undecided, which the plan refuses"
-    advice = f"; {_ADVICE.get(estimate.measure, _TIGHTEN)}" if ours else ""
+    remedy = f"; {advice(estimate.measure)}" if ours else ""
     return (
         f"{gate} {word}: {estimate.value:.4g} where the reference is {estimate.reference:.4g} "
-        f"(margin {estimate.margin:.3g}){advice}"
+        f"(margin {estimate.margin:.3g}){remedy}"
     )
 
 
-_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
 _UNMEASURED = (
     "leave it out of gates.names in the plan if the table cannot have it, and say why in notes"
 )
-_ADVICE = {
-    "copies": "the release repeats train's rows: synthesise anew, never release a copy",
-    "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
-}
 
 
 @contextlib.contextmanager
@@ -244,6 +243,8 @@ def _write_private(study: Study, private: Path, page: str, log: str) -> None:
         (private / "trials.csv").write_text(to_csv(study.tuned), encoding="utf-8")
     if study.records is not None:
         pq.write_table(study.records, private / "records.parquet")
+    if study.points is not None:
+        pq.write_table(study.points.to_arrow(), private / "map.parquet")
     if study.fitted is not None:
         (private / "model").mkdir()
         _write_arrays(private / "model" / "arrays.npz", study.fitted.arrays())

@@ -18,10 +18,12 @@ from understudy.tables.encode import Encoding, fit_encoding
 from understudy.tables.schema import Column, Kind, Role
 from understudy.tables.table import Table
 
-# Measured with the default plan (leaves of 20) on 3,000 to 200,000 rows, one core; within a factor
-# of two there. The search for the leaf, and the measures, come on top.
-_SECONDS_PER_COMPARISON = 6e-8  # rows × log2(rows) × (predictors + 0.3)
-_SECONDS_PER_COLUMN = 0.01
+# Measured with the default plan (leaves of 20) on 800 to 200,000 rows of five tables, one core:
+# each table's sum is within a factor of two, and nine columns of ten are. The search for the leaf,
+# and the measures, come on top.
+_SECONDS_PER_COMPARISON = 5.5e-10  # × rows × log2(rows) × bits of the predictors × bits drawn
+_SECONDS_PER_COLUMN = 0.002
+_OWN_BITS = 2  # drawing the column itself: about as dear as a predictor of three levels
 _BYTES_PER_CELL = 60  # codes, values, leaves and donors of train, holdout and a replicate
 
 
@@ -167,12 +169,17 @@ def _replacement(reason: str) -> str:
 
 
 def _seconds(rows: int, encoding: Encoding) -> dict[str, float]:
-    """Cost of a tree per column: each predictor sorts every row once per level of the tree."""
+    """Cost of a tree per column: each predictor sorts every row once per level of the tree.
+
+    Sorting is dearer the more values a predictor has, and the tree deeper the more the column has:
+    both grow like the logarithm of their number.
+    """
     order = sorted(encoding.names, key=lambda name: encoding[name].size)
-    work = rows * np.log2(max(rows, 2))
+    bits = np.array([np.log2(encoding[name].size + 1) for name in order])
+    before = np.cumsum(bits) - bits + _OWN_BITS
+    seconds = _SECONDS_PER_COMPARISON * rows * np.log2(max(rows, 2)) * before * bits
     return {
-        name: _SECONDS_PER_COLUMN + _SECONDS_PER_COMPARISON * float(work) * (place + 0.3)
-        for place, name in enumerate(order)
+        name: _SECONDS_PER_COLUMN + float(cost) for name, cost in zip(order, seconds, strict=True)
     }
 
 
@@ -196,7 +203,7 @@ def _lines(found: Inspection) -> Iterator[str]:
     yield f"{'column':{width}}  {'kind':10}  {'role':10}  missing  distinct  seconds  note"
     for facts in found.columns:
         seconds = found.seconds.get(facts.name)
-        time = "   left out" if seconds is None else f"{seconds:9.2f}"
+        time = "   left out" if seconds is None else f"{_short(seconds):>9}"
         yield (
             f"{facts.name:{width}}  {facts.kind.value:10}  {facts.role.value:10}  "
             f"{facts.missing:6.1%}  {facts.distinct:9,}{time}  {facts.note}"
@@ -213,6 +220,10 @@ def _lines(found: Inspection) -> Iterator[str]:
         f"Estimate for one replicate: {found.total_seconds:.1f} s on one core, "
         f"{found.total_megabytes:.0f} MB (measures and the search for the leaf size come on top)"
     )
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.2f}" if seconds >= 0.005 else "<0.01"
 
 
 def _commented(item: Candidate) -> str:

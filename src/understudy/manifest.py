@@ -21,6 +21,8 @@ _FOLLOWS = {
     Verdict.HOLDS: {Verdict.HOLDS, Verdict.UNDECIDED},
     Verdict.NOT_MEASURED: {Verdict.NOT_MEASURED, Verdict.NOT_APPLICABLE},
 }
+_UNREADABLE = (ValueError, KeyError, TypeError, RecursionError)
+_UNMEASURED = (Verdict.NOT_MEASURED, Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,19 @@ def file_hash(path: Path) -> str:
 def verify(folder: str | Path) -> Verification:
     """Check a release folder against its manifest, and verdicts where ``private/`` is present."""
     folder = Path(folder)
+    try:
+        return _verified(folder)
+    except OSError as error:
+        raise InputError(f"cannot read {folder}: {error.strerror or error}") from None
+
+
+def _verified(folder: Path) -> Verification:
     private = folder / "private"
     release = folder / "release" if (folder / "release").is_dir() else folder
     if private.is_dir() and release == folder:
         raise InputError(f"{folder} holds no release to verify: its tables were withheld")
     manifest = _manifest(release / NAME)
-    try:
-        problems = list(_compare(release, manifest["files"]))
-    except OSError as error:
-        raise InputError(f"cannot read {release}: {error.strerror}") from None
+    problems = list(_compare(release, manifest["files"]))
     checked = [f"{len(manifest['files'])} files against their hashes"]
     if private.is_dir():
         problems += _private(private, manifest)
@@ -81,7 +87,7 @@ def _manifest(path: Path) -> Mapping[str, Any]:
             raise TypeError
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"no manifest at {path}: is this a release folder?") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except _UNREADABLE:
         raise InputError(f"{path} is not a manifest that this version can read") from None
     return dict(manifest)
 
@@ -102,7 +108,7 @@ def _private(private: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     try:
         findings = Findings.from_json(json.loads((private / "findings.json").read_text("utf-8")))
         plan = Plan.from_toml((private / "plan.toml").read_text("utf-8"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, PlanError):
+    except (OSError, *_UNREADABLE, AttributeError, PlanError):
         yield "private/ lacks a readable findings.json or plan.toml"
         return
     if plan.sha256 != manifest.get("plan_sha256") or plan.sha256 != findings.plan_sha256:
@@ -119,10 +125,19 @@ def _verdicts(findings: Findings, plan: Plan) -> Iterator[str]:
             yield f"the verdict of {name} does not follow from its numbers"
         if finding.gate != gating.gates(finding.estimate):
             yield f"{name} is {'' if finding.gate else 'not '}a gate, and the plan says otherwise"
-    gates = {finding.estimate.measure for finding in findings.findings if finding.gate}
     for measure in plan.gates.names:
-        if measure not in gates:
-            yield f"the gate {measure} has no finding"
+        yield from _answered(measure, findings, plan.replicates)
+
+
+def _answered(measure: str, findings: Findings, replicates: int) -> Iterator[str]:
+    """Every gate has a finding, and one for each replicate if it was measured at all."""
+    own = [f for f in findings.findings if f.gate and f.estimate.measure == measure]
+    if not own:
+        yield f"the gate {measure} has no finding"
+    if any(finding.verdict not in _UNMEASURED for finding in own):
+        judged = {finding.estimate.replicate for finding in own}
+        for number in sorted(set(range(1, replicates + 1)) - judged):
+            yield f"the gate {measure} has no finding for replicate {number}"
 
 
 def _follows(finding: Finding) -> bool:

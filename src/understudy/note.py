@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from understudy import __version__
 from understudy.protect import InferencePrevention
+from understudy.results import Findings
 from understudy.study import Study
 from understudy.tables.schema import Role
 
@@ -65,12 +66,53 @@ def _how(study: Study) -> str:
     leaf = provenance.get("leaf")
     if leaf is not None:
         lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} people."]
-    lines += ["", _numbers(study), *_added(study)]
+    lines += ["", _numbers(study), *_steps(study)]
     for name, why in provenance.get("dropped", {}).items():
         lines.append(f"- `{name}` was left out ({why}).")
     for name in provenance.get("surrogates", ()):
         lines.append(f"- `{name}` holds fresh, meaningless identifiers.")
+    lines += _added(study)
     return "\n".join(lines)
+
+
+_PREPARED = {
+    "drop": "left out",
+    "band": "numbers were grouped into intervals",
+    "top_code": "numbers above a threshold were set to it",
+    "bottom_code": "numbers below a threshold were set to it",
+    "merge_rare": "rare levels were merged into one",
+    "round": "numbers were rounded",
+}
+
+
+def _steps(study: Study) -> list[str]:
+    """Steps before the synthesis, rules, and protections: which columns, never a value."""
+    plan = study.plan
+    lines = []
+    for entry in plan.prepare:
+        names = entry.get("columns") or [entry.get("column")]
+        listed = ", ".join(f"`{name}`" for name in names)
+        lines.append(f"- {listed}: {_PREPARED[entry['do']]} before anything was learnt.")
+    if plan.rules:
+        many = "1 rule" if len(plan.rules) == 1 else f"{len(plan.rules)} rules"
+        lines.append(f"- {many} of logic restricted what could be drawn.")
+    lines += [f"- **{sentence}.**" for sentence in unresolved(study.findings)]
+    lines += [
+        f"- Afterwards `{entry['do']}` took out and redrew rows."
+        for entry in plan.protections
+        if entry["do"] != InferencePrevention.name
+    ]
+    return lines
+
+
+def unresolved(findings: Findings) -> list[str]:
+    """Sentences about rows that break a rule because no draw could meet it."""
+    found = []
+    for item in findings.receipts:
+        if item.get("step") == "rules" and item.get("unresolved"):
+            rows, which = item["unresolved"], item["replicate"]
+            found.append(f"{rows:,} rows of synthetic table {which} break a rule of the plan")
+    return found
 
 
 def _added(study: Study) -> list[str]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from math import inf, isinf
+from numbers import Integral, Real
 from typing import Any, Self
 
 from understudy.errors import PlanError
+
+LEAST_ROWS = 100  # a measure that looks at fewer rows of a table says nothing about it
 
 
 class Settings:
@@ -46,3 +50,20 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _frozen(item) for key, item in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def require_range(
+    where: str, value: float, low: float, high: float = inf, *, whole: bool = False
+) -> None:
+    """Raise `PlanError` unless ``low <= value <= high`` (and whole, if asked).
+
+    Example:
+        >>> require_range("visits[0].min_leaf", 5, 1, whole=True)
+    """
+    # 5.0 is no whole number: scikit-learn and NumPy read it as a share, or refuse it, much later.
+    good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    good = good and low <= value <= high and not isinf(value)
+    if not good:
+        kind = "a whole number" if whole else "a number"
+        limit = f"at least {low}" if isinf(high) else f"from {low} to {high}"
+        raise PlanError(where, value, f"{kind} {limit}")

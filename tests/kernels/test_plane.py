@@ -36,3 +36,10 @@ def test_longitudes_up_to_360_are_the_same_places():
 def test_a_degree_of_latitude():
     flat = Equirectangular(0.0, 30.0)
     assert np.diff(flat.km(np.array([[0.0, 30.0], [0.0, 31.0]]))[:, 1])[0] == pytest.approx(111.195)
+
+
+def test_the_centre_is_among_points_on_both_sides_of_the_date_line():
+    degrees = np.array([[179.0, 10.0], [179.5, 10.0], [-179.5, 10.0], [-179.0, 10.0]])
+    flat = Equirectangular.around(degrees)
+    assert abs(flat.longitude) == pytest.approx(180.0)
+    assert np.ptp(flat.km(degrees)[:, 0]) == pytest.approx(2 * 111.195 * np.cos(np.radians(10)))

@@ -324,6 +324,7 @@ def test_specks_is_the_statistic_of_scipy(decimals):
     rng = np.random.default_rng(29)
     a, b = rng.beta(2, 3, 300).round(decimals), rng.beta(2.5, 3, 170).round(decimals)
     assert specks(a, b) == pytest.approx(ks_2samp(a, b).statistic, rel=1e-12)
+    assert specks(b, a) == specks(a, b)  # whichever lies higher
 
 
 def test_every_result_names_its_null():
@@ -331,3 +332,19 @@ def test_every_result_names_its_null():
     t, z = rng.normal(size=(2, 100, 1))
     results = [numeric(t, z), numeric_cart(t, z, rng=rng), saturated([3, 4], [4, 3])]
     assert all(isinstance(r, Propensity) and r.null for r in results)
+
+
+def test_the_pmse_alone_is_that_of_a_tree_grown_by_hand():
+    """Leaves by scikit-learn's own tree, on values in place of ranks; ties cannot occur."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    from understudy.kernels.propensity import cart_pmse
+
+    rng = np.random.default_rng(12)
+    x, z = rng.normal(size=(300, 2)), rng.normal(0.3, 1, (200, 2))
+    no = [np.zeros((len(table), 0), np.int32) for table in (x, z)]
+    both, label = np.concatenate([x, z]), np.repeat([0, 1], [300, 200])
+    tree = DecisionTreeClassifier(min_samples_leaf=25, random_state=0).fit(both, label)
+    wanted = np.mean((tree.predict_proba(both)[:, 1] - 0.4) ** 2)
+    found = cart_pmse(x, no[0], z, no[1], [], min_leaf=25, rng=rng)
+    assert found == pytest.approx(wanted, rel=0.05)  # midpoints differ between values and ranks

@@ -31,7 +31,7 @@ looks = st.fixed_dictionaries(
     optional={
         "kind": st.sampled_from([kind.value for kind in Kind]),
         "role": st.sampled_from([role.value for role in Role]),
-        "levels": st.lists(names, max_size=3),
+        "levels": st.lists(names, max_size=3, unique=True),
         "missing": st.lists(names, max_size=2),
         "decimals": st.integers(0, 15),
         "fixed": st.booleans(),
@@ -39,7 +39,7 @@ looks = st.fixed_dictionaries(
         "identifier": st.sampled_from(["drop", "surrogate"]),
         "text": st.just("drop"),
     },
-)
+).map(lambda look: {**look, "kind": "ordinal"} if "levels" in look else look)
 carts = st.fixed_dictionaries(
     {}, optional={"min_leaf": st.one_of(st.just("auto"), st.integers(1, 99)), "complexity": shares}
 )
@@ -139,12 +139,36 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
         ('missing = "NA"', r"missing: got 'NA', expected a list of texts"),
         ("rules = 3", r"rules: got 3, expected a list of tables"),
         ("split = 3", r"split: got 3, expected a table of keys"),
+        ("[synthesis]\nrows = 3000000000", r"synthesis\.rows: .*from 1 to 2147483647"),
+        ('[synthesis]\nmodel = "keep"', r"synthesis\.model: got 'keep'.*by a visit"),
+        ("[gates]\nerror = 1e-300", r"gates\.error: got 1e-300"),
+        (
+            '[columns.a]\nformat = "bogus"',
+            r"columns\.a\.format: got 'bogus'.*a date format",
+        ),
+        ('[columns.a]\nkind = "number"\nformat = "%Y"', r"columns\.a\.format.*'datetime'"),
+        ('[columns.a]\nkind = "category"\nlevels = ["x"]', r"columns\.a\.levels.*'ordinal'"),
+        ('[columns.a]\nlevels = ["x"]\nformat = "%Y"', r"columns\.a\.(levels|format)"),
+        ('[columns.a]\nlevels = ["x", "x"]', r"columns\.a\.levels.*differ"),
         ("x = ", r"cannot be read.*expected valid TOML"),
     ],
 )
 def test_mistakes_are_named_with_their_key(text, message):
     with pytest.raises(PlanError, match=message):
         Plan.from_toml(text)
+
+
+def test_a_format_makes_a_date_and_an_order_makes_levels():
+    plan = Plan(columns={"born": {"format": "%d/%m/%Y"}, "size": {"levels": ["s", "l"]}})
+    assert plan.looks["born"]["kind"] == "datetime" and plan.looks["size"]["kind"] == "ordinal"
+
+
+def test_a_visit_that_keeps_gives_the_role():
+    plan = Plan(
+        columns={"age": {"kind": "number", "role": "quasi"}},
+        visits=(VisitPlan("keep", ("age", "sex")),),
+    )
+    assert plan.looks == {"age": {"kind": "number", "role": "keep"}, "sex": {"role": "keep"}}
 
 
 def test_margins_without_quotes_mean_the_same():

@@ -59,6 +59,8 @@ def findings(
     gates = [finding(name, by_name.get(name, Verdict.HOLDS), gate=True) for name in GATES]
     columns = [finding("marginal.distance", target=name) for name in names]
     models = [
+        finding("l_function.gap"),
+        finding("l_function.gap", Verdict.FAILS, target=f"{names[0]}: level 1"),
         finding("pair.distance"),
         finding("pair.distance", Verdict.FAILS, target=" × ".join(names[:2])),
         finding("pmse.logit.ratio", Verdict.UNDECIDED, target="train", note="about 3 times decide"),
@@ -90,6 +92,7 @@ def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any
             for i, a in enumerate(names)
             for b in names[i + 1 :]
         ][:2000],
+        "l_function": l_function(names),
         "propensity": {
             "share": 0.5,
             "logit": bars,
@@ -129,6 +132,44 @@ def prevention(name: str) -> dict[str, Any]:
 
     points = [point(None, 0), point(10.0, 3), point(5.0, 1400), {"c": 1.0, "refused": True}]
     return {"c": 10.0, "rows": 400, "points": points}
+
+
+def l_function(names: tuple[str, ...] = HOSTILE, replicates: int = 3) -> dict[str, Any]:
+    """All points, and one level of a mark whose name and level are hostile."""
+    grid = [0.5, 1.0, 1.5]
+    several = replicates > 1
+    patterns = [(None, None, None), (f"{names[0]}: level 1", names[0], names[1])]
+    return {
+        "unit": "km",
+        "columns": list(names[:2]),
+        "note": "correction none",
+        "grid": grid,
+        "replicates": replicates,
+        "targets": [
+            {
+                "target": target,
+                "column": column,
+                "level": level,
+                "points": {"original": 300, "holdout": 100, "synthetic": [400] * replicates},
+                "original": [None, 1.0, 1.1],
+                "holdout": [None, 0.9, 1.2],
+                "synthetic": [None, 1.05, 1.15],
+                "low": [None, 1.0, 1.1] if several else None,
+                "high": [None, 1.1, 1.2] if several else None,
+            }
+            for target, column, level in patterns
+        ],
+    }
+
+
+def points(names: tuple[str, ...] = HOSTILE) -> dict[str, Any]:
+    """What the map draws."""
+    return {
+        "columns": list(names[:2]),
+        "aspect": 0.8,
+        "points": {"original": [[1.0, 2.0], [3.0, 4.0]], "synthetic": [[1.5, 2.5], [9.0, 8.0]]},
+        "rows": {"original": 5000, "synthetic": 2},
+    }
 
 
 def column(name: str, place: int, bins: int) -> dict[str, Any]:

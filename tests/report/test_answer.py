@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from report_sample import finding, findings, summaries
+from report_sample import HOSTILE, finding, findings, summaries
 
 from understudy.report.judged import gates
 from understudy.report.numbers import count, interval, number
@@ -100,6 +100,15 @@ def test_the_calibration_puts_every_case_on_one_axis() -> None:
     }
 
 
+def test_clusters_that_hold_for_all_and_fail_for_a_mark_are_a_failure() -> None:
+    (use,) = [one for one in view().uses if one.title == "Clusters of people on the map"]
+    assert use.state == "fails"
+    assert use.sentence == (
+        "Largest difference of L: 0.2 (0.19 to 0.21); 0.19 by chance. "
+        f"Off for marks: {HOSTILE[0]}: level 1."
+    )
+
+
 def test_an_undecided_gate_says_what_would_decide() -> None:
     one = finding("ims", Verdict.UNDECIDED, gate=True, note="a; about 6.6 times would decide")
     (gate,) = gates([one.to_json()], 1)
@@ -137,3 +146,31 @@ def test_intervals_and_counts() -> None:
         "6,712 rows",
         "– rows",
     ]
+
+
+def test_of_replicates_that_fail_alike_the_furthest_off_stands_for_the_gate() -> None:
+    values = {1: 0.61, 2: 0.63, 0: 0.62}
+    rows = [
+        finding("ims", Verdict.FAILS, gate=True, replicate=number, value=value).to_json()
+        for number, value in values.items()
+    ]
+    assert gates(rows, 2)[0].worst.which == "replicate 2"
+    turned = [item | {"better": "higher"} for item in rows]
+    assert gates(turned, 2)[0].worst.which == "replicate 1"
+
+
+def test_each_gate_that_fails_is_told_once_and_the_remedy_once() -> None:
+    told = [f"gate ims on replicate {n} fails: 0.61; raise min_leaf" for n in (1, 2)]
+    outcome = {"state": "withheld", "reasons": ["the seed is short", *told]}
+    said = view(
+        {"outcome": outcome}, ims=Verdict.FAILS, dcr_share=Verdict.FAILS, copies=Verdict.FAILS
+    ).banner.reasons
+    assert said[0] == "the seed is short"
+    assert [one.split()[0] for one in said[1:]] == ["ims", "dcr.share", "copies"]
+    assert [one.count("min_leaf") for one in said[1:]] == [0, 1, 0]
+    assert "never release a copy" in said[3]
+
+
+def test_an_assessment_answers_in_its_heading() -> None:
+    assert view({"job": "assess"}, ims=Verdict.FAILS).banner.word == "Do not release"
+    assert view({"job": "assess"}).banner.word == "No gate fails"

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_sample import GATES, HOSTILE, NAN, finding, findings, summaries
+from report_sample import GATES, HOSTILE, NAN, finding, findings, points, summaries
 
 import understudy.report
 from understudy.report import page
@@ -62,7 +62,7 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    return page(findings(), summaries())
+    return page(findings(), summaries(), points())
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +95,38 @@ def test_each_table_has_a_caption_and_scoped_headings(html: str, read: Reader) -
 def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     charts = [attrs for _, attrs, _ in read.elements if "data-chart" in attrs]
     specs = {attrs.get("id"): text for attrs, text in read.scripts}
-    assert len(charts) == len(GATES) + 3 + 1 + 3 + len(HOSTILE) + 1 + 3
+    maps = 2
+    assert len(charts) == len(GATES) + 3 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2 + maps
     for chart in charts:
         assert chart["role"] == "img"
         assert "table" in str(chart["aria-label"])
         assert json.loads(specs[chart["data-chart"]])["data"]["values"]
-    assert read.count("details") == len(charts) - 1  # the pairs' table stands beside the map
+    # The pairs' table stands beside their chart; the tables of L are what a map has to say.
+    assert read.count("details") == len(charts) - 1 - maps
+
+
+def test_cells_that_are_stacked_on_a_narrow_screen_say_their_column(read: Reader) -> None:
+    """`display: block` takes a table's meaning away; roles and names give it back."""
+    stacked = [dict(a) for tag, a, _ in read.elements if "stacks" in str(a.get("class"))]
+    assert len(stacked) == 3 and all(attrs["role"] == "table" for attrs in stacked)
+    names = {attrs.get("data-name") for tag, attrs, _ in read.elements if tag == "td"}
+    assert names >= {"Reference", "Difference", "Allowed", "About", "Value", "This release"}
+
+
+def test_a_gate_that_was_not_measured_says_why_once() -> None:
+    lost = finding("ims", Verdict.NOT_MEASURED, value=NAN, gate=True, note="there is no holdout")
+    made = Findings("", {"holdout": {"rows": 0}}, (lost,))
+    said = Reader(page(made, {})).words
+    detail = said[said.rindex("Gates in detail") : said.rindex("All findings")]
+    assert detail.count("There is no holdout") == 1
+    assert "held-out people, the ideal release" not in detail
+    assert "The same as a table" not in detail
+
+
+def test_a_map_without_a_bad_pair_does_not_look_bad(read: Reader) -> None:
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    scale = json.loads(specs["spec-pairs"])["encoding"]["fillOpacity"]["scale"]
+    assert scale["domain"] == [0, 0.1] and "full colour is 10% or more" in read.words
 
 
 def test_hostile_names_are_text_and_nothing_else(html: str, read: Reader) -> None:
@@ -149,6 +175,38 @@ def test_the_page_is_the_same_from_json() -> None:
     read = Findings.from_json(json.loads(made.dumps()))
     again = json.loads(json.dumps(summaries()))
     assert page(read, again) == page(made, summaries())
+
+
+def test_clusters_are_named_by_their_level_and_judged(read: Reader) -> None:
+    assert f"{HOSTILE[0]} = {HOSTILE[1]}" in read.words
+    assert "mean of 3 replicates, the band holds 95% of them" in read.words
+    spec = next(text for a, text in read.scripts if a.get("id") == "spec-l-1")
+    band, lines = json.loads(spec)["layer"]
+    assert [point["low"] for point in band["data"]["values"]] == [1.0, 1.1]
+    assert band["mark"]["type"] == "area" and lines["mark"]["type"] == "line"
+    # Three lines of three distances; at the first there is nothing to draw.
+    assert len(json.loads(spec)["data"]["values"]) == 6
+
+
+def test_the_map_says_what_it_is_and_has_one_frame(read: Reader) -> None:
+    assert "Confidential. The first map shows where people of the original table are." in read.words
+    assert "2 points of 5,000, at random" in read.words
+    assert "places of single people" in read.words
+    specs = [json.loads(t) for a, t in read.scripts if str(a.get("id")).startswith("spec-map-")]
+    assert len(specs) == 2
+    assert specs[0]["encoding"] == specs[1]["encoding"]
+    assert specs[0]["encoding"]["x"]["scale"]["domain"] == [1.0, 9.0]
+    assert specs[0]["data"]["values"] == [{"x": 1.0, "y": 2.0}, {"x": 3.0, "y": 4.0}]
+
+
+def test_without_points_there_is_no_map() -> None:
+    read = Reader(page(findings(), summaries()))
+    assert not any("map-" in str(attrs.get("id")) for attrs, _ in read.scripts)
+    assert "Confidential" not in read.words
+    assert "(never rows)" in read.words
+    lost = points()
+    lost["points"]["synthetic"] = []  # no row of the release has a place
+    assert "Confidential" not in Reader(page(findings(), summaries(), lost)).words
 
 
 def test_no_word_promises_what_no_check_can_give(read: Reader) -> None:

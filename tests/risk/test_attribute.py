@@ -254,6 +254,16 @@ def test_a_copy_fails_and_fresh_people_do_not():
         assert world.findings(world.draw(1200))[KEY].verdict is not Verdict.FAILS
 
 
+def test_sensitive_columns_share_the_error_of_the_gate(monkeypatch):
+    """Two columns are two tests: each interval may miss half as often."""
+    levels = []
+    seen = lambda draws, level: levels.append(level) or (0.0, 0.0)  # noqa: E731
+    monkeypatch.setattr("understudy.risk.attribute_column.interval", seen)
+    world = World(4, rows=300, held=200)
+    world.findings(world.draw(300))
+    assert {round(level, 9) for level in levels} == {0.975}
+
+
 def test_the_gap_covers_nothing_for_fresh_people():
     """An ideal release is called worse in at most 2.5% of runs: 4 of 40 has probability 0.02."""
     wrong = 0

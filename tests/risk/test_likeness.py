@@ -70,6 +70,25 @@ def test_half_a_copy_has_half_the_ratio(people):
     assert np.mean(found) == pytest.approx(0.5, abs=0.07)
 
 
+@pytest.mark.parametrize("rows", [300, 600, 1200])
+def test_a_part_of_trains_rows_comes_down_to_the_end_that_the_margin_knows(people, rows):
+    """N_Z of train's rows, without replacement, have 1 − 2c; with replacement 1 − c."""
+    part, drawn = [], []
+    for seed in range(15):
+        world = people("coarse", 1200, 100, 7, seed)
+        taken = world.train.take(world.rng.permutation(1200)[:rows])
+        found = world.values("likeness", taken)[KEY]
+        part.append(found.value)
+        drawn.append(
+            world.values("likeness", world.train.take(world.rng.integers(1200, size=rows)))[KEY]
+        )
+    c = rows / (rows + 1200)
+    assert np.mean(part) == pytest.approx(max(1 - 2 * c, 0), abs=0.06)
+    assert np.mean([item.value for item in drawn]) == pytest.approx(1 - c, abs=0.09)
+    assert found.margin == pytest.approx(1 - (1 - c + max(1 - 2 * c, 0)) / 2)
+    assert drawn[0].verdict() is not FAILS
+
+
 @pytest.mark.parametrize("process", ["continuous", "mixed", "coarse"])
 def test_one_percent_of_leaked_rows_moves_it_down(people, process):
     """Paired: the same release with and without the leak. Expected: down by the leaked share.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.results import Verdict
+from understudy.risk.copies import Copies
 from understudy.tables.encode import Block, stack
 
 FAILS, HOLDS, UNDECIDED = Verdict.FAILS, Verdict.HOLDS, Verdict.UNDECIDED
@@ -43,13 +44,33 @@ def test_all_but_a_few_rows_copied_fails_on_coarse_columns(people, rows):
     assert world.values("copies", release)["copies", None].verdict() is FAILS
 
 
+@pytest.mark.parametrize("rows", [600, 5_000, 20_000])
+@pytest.mark.parametrize("share", [0.5, 0.75])
+def test_a_part_of_trains_rows_is_a_copy_too(people, rows, share):
+    """Half of train, on coarse columns: nearer to it than a model that draws from its shares."""
+    world = people("coarse", rows, 300, 4)
+    part = world.train.take(world.rng.permutation(rows)[: int(share * rows)])
+    assert world.values("copies", part)["copies", None].verdict() is FAILS
+
+
+@pytest.mark.parametrize("rows", [5_000, 20_000])
+def test_half_as_many_rows_drawn_from_trains_shares_are_no_copy(people, rows):
+    world = people("coarse", rows, 300, 5)
+    release = world.train.take(world.rng.integers(rows, size=rows // 2))
+    for measure in ("copies", "likeness"):
+        assert world.values(measure, release)[measure, None].verdict() is not FAILS
+
+
 @pytest.mark.parametrize("rows", [600, 20_000])
 def test_a_model_that_draws_from_trains_shares_is_no_copy(people, rows):
-    """What a saturated model does on coarse columns: rows drawn from train with replacement."""
+    """What a saturated model does on coarse columns: rows drawn from train with replacement.
+
+    Where rows are few, most cells hold one or two people, and drawing from them is copying them.
+    """
     world = people("coarse", rows, 300, 3)
     release = world.train.take(world.rng.integers(rows, size=rows))
     verdict = world.values("copies", release)["copies", None].verdict()
-    assert verdict is (HOLDS if rows == 20_000 else UNDECIDED)
+    assert verdict is (HOLDS if rows == 20_000 else FAILS)
 
 
 @pytest.mark.parametrize("process", ["continuous", "mixed", "coarse", "number", "binary"])
@@ -64,10 +85,18 @@ def test_a_copy_is_always_refused(people, process):
     assert world.findings(shuffled)["copies", None].verdict is FAILS
 
 
+@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse", "number", "binary"])
+def test_no_margin_lets_a_copy_through(people, process):
+    world = people(process, 200, 60, 1)
+    evidence = world.evidence(world.train, margins={"copies": 0.99}, level=0.99999)
+    judge = Copies().prepare(evidence, rng=world.rng)
+    (found,) = judge.estimates(world.train, rng=world.rng)
+    assert found.verdict() is FAILS and "exactly train's rows" in found.note
+
+
 def test_a_table_of_one_distinct_row_has_nothing_to_copy(make):
     block = make.encoded(make.levels(a=["same"] * 60, b=["too"] * 60))
     from understudy.evidence import Evidence
-    from understudy.risk.copies import Copies
 
     evidence = Evidence(block, block, block, (block,))
     rng = np.random.default_rng(0)
@@ -114,6 +143,21 @@ def test_a_near_copy_is_caught(people):
     found = world.findings(Block(world.encoding, 600, world.train.codes, jitter))
     assert found["ims", None].verdict is HOLDS
     assert all(found[n, None].verdict is FAILS for n in ("dcr.p05", "nndr.p05", "dcr.share"))
+
+
+def test_digits_that_train_lacks_hide_no_copy(people):
+    """Ages are whole and incomes have one decimal: what is added below them is rounded away."""
+    world = people("mixed", 600, 300, 1)
+    jitter = {
+        n: v + np.where(world.rng.random(600) < 0.5, -0.04, 0.04)
+        for n, v in world.train.values.items()
+    }
+    found = world.findings(Block(world.encoding, 600, world.train.codes, jitter))
+    assert found["ims", None].estimate.value == 1.0 == found["copies", None].estimate.value
+    assert {found[n, None].verdict for n in ("ims", "copies")} == {FAILS}
+    moved = {n: v + 1 for n, v in world.train.values.items()}
+    other = world.values("closeness", Block(world.encoding, 600, world.train.codes, moved))
+    assert other["ims", None].value < 0.5
 
 
 @pytest.mark.parametrize("process", ["continuous", "mixed"])

@@ -41,7 +41,7 @@ def rate(people, process, sizes, m, runs):
 
 
 @pytest.mark.parametrize("m", [1, 3])
-@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse"])
+@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse", "sensitive"])
 def test_fresh_draws_are_rarely_blocked(people, process, m):
     # 30 (or 10) runs at 5%: more than 5 (or 3) has probability 0.003 (or 0.001). Seeds are fixed.
     runs, most = (30, 5) if m == 1 else (10, 3)
@@ -59,7 +59,7 @@ def test_few_rows_are_rarely_blocked(people, process):
 @pytest.mark.sweep
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse", "binary"])
+@pytest.mark.parametrize("process", ["continuous", "mixed", "coarse", "sensitive", "binary"])
 def test_the_declared_rate_is_kept(people, process, sizes, m):
     """At most 5% and three standard errors of 400 runs (8.3%).
 

@@ -69,6 +69,10 @@ def test_size_that_would_decide():
     # The gap is 0.05 ± 0.1 and the margin 0.1: half the interval is room, so 4 times the rows.
     estimate = Estimate("ims", 0.05, -0.05, 0.15, 0.0, Better.LOWER, 0.1)
     assert would_decide(estimate) == "about 4.0 times as many rows would decide"
+    near_edge = Estimate("ims", 0.0999, 0.0, 0.1998, 0.0, Better.LOWER, 0.1)
+    assert would_decide(near_edge).startswith("no practical size would decide")
+    far = Estimate("ims", 0.08, -0.02, 0.18, 0.0, Better.LOWER, 0.1)
+    assert would_decide(far) == "about 25 times as many rows would decide"
     on_edge = Estimate("ims", 0.1, 0.0, 0.2, 0.0, Better.LOWER, 0.1)
     assert "no size would decide" in would_decide(on_edge)
 

@@ -80,3 +80,14 @@ def test_missing_values_and_levels_that_train_lacks(make):
     assert column["original"] == [0.75, 0.25, 0.0]
     assert column["synthetic"] == [[0.5, 0.0, 0.5]] == [column["holdout"]]
     assert column["missing"] == {"original": 0.0, "synthetic": [0.5]}
+
+
+def test_a_bin_that_is_one_value_is_called_by_it(make):
+    """Half of the columns of a questionnaire are 0 and 1: "up to 0" and "above 0" say less."""
+    column, _ = shown(make, make.numbers([0.0] * 30 + [1.0] * 20))
+    assert column["labels"] == ["0", "1"]
+    column, _ = shown(make, make.numbers([0.0] * 30 + [1.0] * 20 + [2.0] * 15 + [7.0, 8.0] * 6))
+    assert column["labels"][:3] == ["0", "1", "2"]
+    assert column["labels"][3].startswith("above")
+    column, _ = shown(make, make.numbers([0.0] * 30 + [float(n) for n in range(1, 13)]))
+    assert column["labels"][0] == "0" and column["labels"][1].startswith("above")

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from understudy.errors import PlanError
 from understudy.seeds import stream
+from understudy.synth import classes
 from understudy.synth.base import Restriction
 from understudy.synth.multinomial import Multinomial
 from understudy.synth.refit import swap_by_refit
@@ -244,5 +245,7 @@ def test_few_valued_numbers_are_drawn_inside_their_cells():
 
 def test_scores_that_no_float_can_exponentiate_are_drawn_from(block):
     scores = np.array([[-np.inf, -2000.0, -2001.0], [-np.inf, -np.inf, -np.inf]])
-    picked = fit(block)._pick(scores, np.array([0.5, 0.5]))
+    known = fit(block).classes
+    unseen = block.encoding[fit(block).columns[0]].unseen
+    picked = classes.draw(scores, known, np.array([0.5, 0.5]), None, unseen)
     assert picked.tolist() == [1, block.encoding["grade"].unseen]

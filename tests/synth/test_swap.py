@@ -21,6 +21,7 @@ COUNTABLE = [
     pytest.param(Cart(min_leaf=1), ("sex", "age", "grade"), id="cart-lone-leaves"),
     pytest.param(Cart(min_leaf=3, bootstrap=False), ("sex", "age"), id="cart-plain"),
     pytest.param(Cart(min_leaf=3, smooth=False), ("sex", "age"), id="cart-exact"),
+    pytest.param(Cart(min_leaf=3, spread=True), ("sex", "age"), id="cart-spread"),
 ]
 
 
@@ -164,6 +165,24 @@ def test_frequencies_of_whole_replicates(make):
         total += p
         # 27 outcomes, 4.5 SDs each: false alarm below 2e-4 in all.
         assert abs(seen[outcome] / repeats - p) < 4.5 * np.sqrt(p * (1 - p) / repeats)
+    assert total == pytest.approx(1.0)
+
+
+def test_frequencies_of_whole_spread_replicates(make):
+    """The same with spread draws: few outcomes are possible, and their shares are the comb's."""
+    block = make.encoded(make.levels(x=["a", "a", "b", "b", "c"]))
+    fit = Cart(spread=True).fit(block, ("x",), (), rng=stream(1))
+    empty, rng, repeats = block.encoding.empty(3), stream(2), 30_000
+    seen = np.zeros((3, 3, 3))
+    for _ in range(repeats):
+        seen[tuple(fit.sample(empty, rng=rng).codes["x"])] += 1
+    total = 0.0
+    for outcome in np.ndindex(3, 3, 3):
+        codes = {"x": np.array(outcome, dtype=np.int32)}
+        p = np.exp(fit.log_prob(Block(block.encoding, 3, codes, {})))
+        total += p
+        # 27 outcomes, 4.5 SDs each: false alarm below 2e-4 in all.
+        assert abs(seen[outcome] / repeats - p) <= 4.5 * np.sqrt(p * (1 - p) / repeats) + 1e-9
     assert total == pytest.approx(1.0)
 
 

@@ -120,3 +120,25 @@ def test_too_small_frames():
         read(pa.table({}))
     with pytest.raises(TableError, match="at least 2"):
         read(pa.table({"x": [1]}))
+
+
+ODD = {
+    "names twice": (lambda: pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"]), "twice: x"),
+    "a single column": (lambda: pd.Series([1, 2]), "put it into a frame"),
+    "an array": (lambda: pa.chunked_array([[1, 2]]), "put it into a frame"),
+    "sparse": (lambda: pd.DataFrame({"x": pd.arrays.SparseArray([0, 1])}), "as a table"),
+    "intervals": (lambda: pd.DataFrame({"x": pd.cut([1, 2, 3], 2)}), "column 'x' has cells"),
+    "periods": (
+        lambda: pa.table({"x": pa.array([(1, 0, 0)] * 2, pa.month_day_nano_interval())}),
+        "column 'x' has cells",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_what_is_no_table_is_one_clear_error(what):
+    make, words = ODD[what]
+    with pytest.raises(TableError, match=words):
+        read(make())
+    with pytest.raises(TableError):
+        read(make(), schema_changes={"x": {"kind": "category"}})

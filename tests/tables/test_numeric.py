@@ -32,6 +32,8 @@ CASES = {
     "hundreds": pa.array([Decimal("1.2E+3"), None], pa.decimal128(5, -2)),
     "float64": pa.array([1.5, None, 0.1]),
     "float32": pa.array([1.5, None, 0.1], pa.float32()),
+    "hashes of 64 bits": pa.array([-(2**63) + 5, None, 2**63 - 3, 2**62 + 1, 7] * 3),
+    "hashes of 100 bits": pa.array([-(2**100) + 5, None, 2**100 - 3, 7], pa.decimal128(38, 0)),
     "no values": pa.array([None, None], pa.int64()),
     "date32": pa.array([DAY, None, dt.date(1900, 5, 5)]),
     "date64": pa.array([DAY, None, dt.date(1900, 5, 5)], pa.date64()),

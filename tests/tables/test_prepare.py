@@ -176,6 +176,7 @@ def test_roles_survive():
     [
         ({}, "do"),
         ({"do": "burn"}, "do"),
+        ({"do": ["drop"]}, "do"),
         ({"do": "drop"}, "columns"),
         ({"do": "drop", "columns": ["z"]}, "columns"),
         ({"do": "drop", "columns": "x"}, "columns"),

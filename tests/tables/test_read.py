@@ -9,6 +9,7 @@ import pytest
 from understudy.errors import PlanError, TableError
 from understudy.tables.read import read
 from understudy.tables.schema import Kind, Role
+from understudy.tables.write import written_bytes
 
 
 def from_text(tmp_path, text, encoding="utf-8", **settings):
@@ -225,3 +226,31 @@ def test_whole_numbers_among_decimal_commas(tmp_path):
     assert table.column("x").to_pylist() == [1.5, 2, 3, 4]
     assert table.layout.decimal == ","
     assert from_text(tmp_path, "x;y\n1;1\n2;2\n").layout.decimal == "."
+
+
+@pytest.mark.parametrize("delimiter", [" ", ":"])
+def test_rare_delimiters_where_every_line_has_as_many(delimiter, tmp_path):
+    raw = f"age{delimiter}sex\n" + "".join(f"{i}{delimiter}{'fm'[i % 2]}\n" for i in range(30, 60))
+    (tmp_path / "t.csv").write_text(raw)
+    table = read(tmp_path / "t.csv")
+    assert table.names == ("age", "sex") and written_bytes(table) == raw.encode()
+    (tmp_path / "times.csv").write_text("at\n" + "10:05\n09:30\n" * 9)
+    (tmp_path / "words.csv").write_text("what\n" + "a b\na c\n" * 9)
+    assert [len(read(tmp_path / f).names) for f in ("times.csv", "words.csv")] == [1, 1]
+
+
+@pytest.mark.parametrize("mark", [",", "."])
+def test_thousands_are_not_taken_for_decimals(mark, tmp_path):
+    cells = ["999", "1,234", "6,170", "0", "24,500"] * 9
+    text = "n;sex\n" + "".join(f"{cell};m\n" for cell in cells).replace(",", mark)
+    (tmp_path / "t.csv").write_text(text)
+    table = read(tmp_path / "t.csv")
+    assert not table.schema["n"].kind.is_numeric and "thousands" in table.notes[0]
+    assert written_bytes(table) == text.encode()
+    assert (
+        read(tmp_path / "t.csv", schema_changes={"n": {"kind": "number"}}).column("n")[1].as_py()
+        == 1.234
+    )
+    for plain in (["1.250", "2.000", "3.500"], ["0.250", "2", "3.500"], ["1.255", "2", "3.5"]):
+        (tmp_path / "t.csv").write_text("n;sex\n" + "".join(f"{c};m\n" for c in plain * 9))
+        assert read(tmp_path / "t.csv").schema["n"].kind.is_numeric

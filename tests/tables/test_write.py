@@ -1,11 +1,15 @@
 """Writing: the same bytes again, in one step, whatever the format."""
 
+import base64
 import datetime as dt
 import os
 import random
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -15,6 +19,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import TableError
 from understudy.tables.dates import format_dates
+from understudy.tables.encode import fit_encoding
 from understudy.tables.numbers import format_numbers
 from understudy.tables.read import read
 from understudy.tables.schema import Column, Kind, Layout, Schema
@@ -240,10 +245,86 @@ def test_typed_files_keep_types_labels_and_metadata(tmp_path, form):
     assert back.to_pydict() == data.to_pydict()
     assert back.schema.field("flag").metadata[b"label"] == b"Ever ill"
     assert back.schema.metadata[b"understudy"] == b"synthetic"
-    assert back.schema.metadata[b"study"] == b"x"
+    assert b"study" not in back.schema.metadata  # it may be about the original
     write(table, target)
     back = pa.parquet.read_table(target) if form == "parquet" else pa.feather.read_table(target)
     assert b"understudy" not in back.schema.metadata
+    assert back.schema.metadata[b"study"] == b"x"
+
+
+@pytest.mark.parametrize("cells", [
+    [str(code) for code in (-(2**63) + 5, 2**62 + 1, 2**63 - 3, 12)],
+    [f"{2**53 + i}.25" for i in range(4)],
+    [f"{2**53 + i}" + (".5" if i % 2 else "") for i in range(4)],
+    [f"{2**53 + i}" + (".5" if i % 2 else ".0") for i in range(4)],
+    ["100.12345678901234", "0.123456789012345", "5.5", "7.25"],
+])  # fmt: skip
+@pytest.mark.parametrize("mark", [".", ","])
+def test_long_numbers_survive_the_encoding(cells, mark, tmp_path):
+    lines = ["code;sex", *(f"{cell.replace('.', mark)};{'fm'[i % 2]}"
+                           for i, cell in enumerate(cells * 5))]  # fmt: skip
+    raw = ("\n".join(lines) + "\n").encode()
+    (tmp_path / "t.csv").write_bytes(raw)
+    table = read(tmp_path / "t.csv")
+    assert table.schema["code"].kind is Kind.NUMBER and written_bytes(table) == raw
+    encoding = fit_encoding(table)
+    assert written_bytes(encoding.decode(encoding.encode(table))) == raw
+
+
+FORMS = [
+    "%B %d, %Y", "%b %-d, %Y", "%-d %B %Y", "%-d-%b-%Y", "%-m/%-d/%Y %-I:%M %p", "%I:%M %p",
+    "%m/%d/%Y %I:%M:%S %p", "%d.%m.%Y %-H:%M", "%-I:%M%p",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("first", [1, 13])
+def test_dates_of_other_countries_and_half_days_come_back(form, first, tmp_path):
+    start = dt.datetime(2020, 1, first, 10 + first, 5, 9)
+    days = [start + dt.timedelta(days=9 * i, hours=7 * i, minutes=i) for i in range(40)]
+    raw = ("when;sex\n" + "".join(f"{d.strftime(form)};{'fm'[d.day % 2]}\n" for d in days)).encode()
+    (tmp_path / "t.csv").write_bytes(raw)
+    table = read(tmp_path / "t.csv")
+    assert table.schema["when"].format == form and table.notes == ()
+    encoding = fit_encoding(table)
+    assert written_bytes(encoding.decode(encoding.encode(table))) == raw
+
+
+def test_hours_that_need_no_zero_are_no_second_reading(tmp_path):
+    (tmp_path / "t.csv").write_text("at,sex\n" + "10:05,m\n11:30,f\n" * 9)
+    assert read(tmp_path / "t.csv").schema["at"].format == "%H:%M"
+    assert read(tmp_path / "t.csv").notes == ()
+
+
+def test_a_synthetic_file_has_no_notes_about_the_original(tmp_path):
+    frame = pd.DataFrame({"age": pd.array([31, None, 49], dtype="Int64"), "sex": ["m", "f", "m"]})
+    frame.attrs = {"source": "canary"}
+    table = read(frame)
+    told = {**table.layout.metadata, "geo": '{"bbox": ["canary"]}'}
+    noted = pa.table(table).schema.field(0).with_metadata({"label": "Age", "max": "canary"})
+    fields = pa.schema([noted, pa.field("sex", pa.string())])
+    told["ARROW:schema"] = base64.b64encode(fields.serialize().to_pybytes()).decode()
+    table = replace(table, layout=replace(table.layout, metadata=told))
+    assert b"canary" in written_bytes(table)
+    content = written_bytes(table, synthetic=True)
+    assert b"canary" not in content
+    back = pa.parquet.read_table(pa.BufferReader(content))
+    assert back.schema.field("age").metadata == {b"label": b"Age"}
+    assert back.to_pandas()["age"].dtype == "Int64"
+    for broken in ("[]", "{", "3"):
+        layout = replace(table.layout, metadata={"pandas": broken})
+        written_bytes(replace(table, layout=layout), synthetic=True)
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_categories_of_polars_are_written(form):
+    frame = pl.DataFrame({"sex": pl.Series(["m", None, "f"] * 9, dtype=pl.Categorical)})
+    table = read(frame)
+    content = written_bytes(replace(table, layout=replace(table.layout, format=form)))
+    load = pa.parquet.read_table if form == "parquet" else pa.feather.read_table
+    back = load(pa.BufferReader(content))
+    assert pa.types.is_dictionary(back.schema.field("sex").type)
+    assert back.column("sex").to_pylist() == ["m", None, "f"] * 9
 
 
 def test_a_damaged_parquet_file_is_a_clear_error(tmp_path):

@@ -74,6 +74,7 @@ def draw(
     rng: np.random.Generator,
     *,
     bootstrap: bool = True,
+    spot: NDArray[np.float64] | None = None,
 ) -> NDArray[np.int32]:
     """Draw a donor's cell for every row from the row's leaf.
 
@@ -82,9 +83,11 @@ def draw(
         leaf: leaf of every row to draw for.
         rng: the stream.
         bootstrap: weights of the donors are drawn once (Bayesian bootstrap), else equal.
+        spot: where in its leaf's weight (0 to 1) each row draws; independent and uniform if absent.
     """
     weight = _weights(donors, rng, bootstrap)
-    return _pick(donors, weight, leaf, rng.random(len(leaf)), None, None)
+    spot = rng.random(len(leaf)) if spot is None else spot
+    return _pick(donors, weight, leaf, spot, None, None)
 
 
 def draw_within(
@@ -93,6 +96,7 @@ def draw_within(
     rng: np.random.Generator,
     *,
     bootstrap: bool = True,
+    spot: NDArray[np.float64] | None = None,
     low: NDArray[np.int32] | None = None,
     high: NDArray[np.int32] | None = None,
     allowed: NDArray[np.bool_] | None = None,
@@ -115,7 +119,7 @@ def draw_within(
     pooled = Tally(1, donors.cells, seen, np.ones(len(seen), dtype=np.int64))
     result = np.full(len(leaf), nothing, dtype=np.int32)
     groups = np.zeros(len(leaf), dtype=np.int64) if group is None else group
-    spot = rng.random(len(leaf))
+    spot = rng.random(len(leaf)) if spot is None else spot.copy()
     for which in np.unique(groups):
         rows = np.flatnonzero(groups == which)
         open_ = np.ones(donors.cells, dtype=bool) if allowed is None else allowed[which]
@@ -208,6 +212,41 @@ def _last_up_to(
 def _weighty(weight: NDArray[np.float64]) -> Ints:
     """For each pair, the last one up to it that has weight (itself, mostly)."""
     return np.maximum.accumulate(np.where(weight > 0, np.arange(len(weight)), 0))
+
+
+def parts(
+    donors: Tally, leaf: NDArray[np.int32], cell: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where each row's cell begins and ends in its leaf's weight, 0 to 1; equal if it has no donor.
+
+    Example:
+        >>> donors = tally(np.zeros(4, np.int32), np.array([0, 0, 1, 5], np.int32), 1, 6)
+        >>> [x.tolist() for x in parts(donors, np.zeros(2, np.int32), np.array([1, 2], np.int32))]
+        [[0.5, 0.75], [0.75, 0.75]]
+    """
+    total = np.concatenate(([0.0], np.cumsum(donors.count, dtype=np.float64)))
+    base = leaf.astype(np.int64) * donors.cells
+    begin, low, high, end = (
+        total[np.searchsorted(donors.key, key)]
+        for key in (base, base + cell, base + cell + 1, base + donors.cells)
+    )
+    whole = np.maximum(end - begin, 1.0)
+    return (low - begin) / whole, (high - begin) / whole
+
+
+def moved(donors: Tally, old: tuple[int, int], new: tuple[int, int]) -> Tally:
+    """The tally when one donor moves from one (leaf, cell) to another. Cost: one sort of the pairs.
+
+    Example:
+        >>> donors = tally(np.zeros(3, np.int32), np.array([0, 0, 1], np.int32), 1, 2)
+        >>> moved(donors, (0, 0), (0, 1)).count.tolist()
+        [1, 2]
+    """
+    both = np.array([old, new], dtype=np.int64) @ np.array([donors.cells, 1])
+    key, where = np.unique(np.concatenate((donors.key, both)), return_inverse=True)
+    change = np.concatenate((donors.count, [-1, 1]))
+    count = np.bincount(where, weights=change, minlength=len(key)).astype(np.int64)
+    return Tally(donors.leaves, donors.cells, key[count > 0], count[count > 0])
 
 
 def log_marginal(donors: Tally, drawn: Tally, *, bootstrap: bool = True) -> float:

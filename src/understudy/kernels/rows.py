@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 Ints = NDArray[np.int64]
 
@@ -39,6 +40,44 @@ def overlap_null(
         b = counts - a
         found.append(float(np.minimum(a / first.size, b / second.size).sum()))
     return float(np.mean(found)), float(np.std(found, ddof=1))
+
+
+def variance_left(share: float) -> tuple[float, float]:
+    """What is left of two draws' sampling variance between a table and rows taken from it.
+
+    With c the share of the taken rows among both tables, 1 − c if they were drawn with replacement,
+    as a model that reproduces the table's counts does; 1 − 2c without, as in a copy of some rows
+    (0 where that makes all of them).
+
+    Source: Var z = 1/N_Z, or (1/N_Z)·(1 − N_Z/N_T) without replacement, over 1/N_Z + 1/N_T.
+
+    Example:
+        >>> variance_left(0.25), variance_left(0.5)
+        ((0.75, 0.5), (0.5, 0.0))
+    """
+    return 1 - share, max(1 - 2 * share, 0.0)
+
+
+def overlap_interval(value: float, null: float, sd: float, level: float) -> tuple[float, float]:
+    """Interval of the overlap that was expected, given the one found and what chance gives.
+
+    The distance 1 − overlap is the null's times √(χ²(ν)/ν), where ν = ½·((1 − null)/sd)² gives it
+    the deviation that the null has: exact for one binary column, and normal for many rows. So
+    chance shrinks with the distance itself, and an overlap near 1 is near 1 beyond doubt.
+
+    Example:
+        >>> low, high = overlap_interval(0.99, 0.9, 0.01, 0.95)
+        >>> round(low, 3), round(high, 3)
+        (0.988, 0.992)
+    """
+    if not sd > 0:
+        return value, value
+    spread = sd / (1 - null)
+    freedom = 1 / (2 * spread**2)
+    upper, lower = chdtri(freedom, [(1 - level) / 2, (1 + level) / 2]) / freedom
+    mean = (1 - value) / np.sqrt(1 + spread**2)  # of the root of a mean square
+    low = 1 - mean / np.sqrt(lower) if lower > 0 else 0.0
+    return max(float(low), 0.0), float(1 - mean / np.sqrt(upper))
 
 
 def same_shares(first: Ints, second: Ints) -> bool:

@@ -70,6 +70,27 @@ class Tree:
         """Number of leaves."""
         return int(self.leaf.max()) + 1
 
+    def leaf_order(self) -> NDArray[np.int32]:
+        """Place of each leaf from left to right: the leaves of a branch are neighbours.
+
+        Example:
+            >>> left, right = [1, 3, 0, 0, 0], [2, 4, 0, 0, 0]
+            >>> splits = Splits(*np.array([[0, 1, -1, -1, -1], [0] * 5, left, right]))
+            >>> tree = numbered(splits, np.empty(0, np.int32), np.zeros(1, np.int64))
+            >>> tree.leaf.tolist(), tree.leaf_order().tolist()
+            ([-1, -1, 0, 1, 2], [2, 0, 1])
+        """
+        left, leaf = self.left.tolist(), self.leaf.tolist()
+        place, stack, count = np.empty(self.leaves, dtype=np.int32), [0], 0
+        while stack:
+            node = stack.pop()
+            if leaf[node] < 0:
+                stack += [left[node] + 1, left[node]]
+            else:
+                place[leaf[node]] = count
+                count += 1
+        return place
+
     def apply(self, codes: Codes) -> NDArray[np.int32]:
         """Return the leaf, 0 to ``leaves - 1``, that each row falls into."""
         n = len(codes[0]) if len(codes) else 0

@@ -56,10 +56,11 @@ def is_table(where: str, value: Any) -> None:
         raise PlanError(where, value, f"a table of keys: [{where}]")
 
 
-def is_whole(where: str, value: Any, least: int) -> None:
-    """A whole number that is at least ``least``."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise PlanError(where, value, f"a whole number from {least}")
+def is_whole(where: str, value: Any, least: int, most: float = math.inf) -> None:
+    """A whole number from ``least`` to ``most``."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        end = "" if math.isinf(most) else f" to {most}"
+        raise PlanError(where, value, f"a whole number from {least}{end}")
 
 
 def is_share(where: str, value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -23,8 +24,22 @@ if TYPE_CHECKING:
     from understudy.tables.encode import Encoding
 
 AUTO = "auto"
+MOST_ROWS = 2**31 - 1  # what positions in Arrow's and our own arrays can count
+KEEP = "keep"  # the name of a model and of a role: where one is given, the other follows
+_LEAST_ERROR = 1e-6  # rarer false alarms are beyond what intervals can promise
+_NEEDS = {"format": "datetime", "levels": "ordinal"}  # the kind that a key makes sense for
 _LOOK = ("kind", "role", "levels", "missing", "decimals", "fixed", "format", "label")
 _SYNTHESIS = ("model", "order", "replicates", "rows")
+_TABLES = (
+    "columns",
+    "split",
+    "synthesis",
+    "measure",
+    "distance",
+    "margins",
+    "gates",
+    "report",
+)
 _VISIT = ("model", "columns", "given", "without", "strata")
 _GATES = (
     "ims",
@@ -88,7 +103,7 @@ class VisitPlan:
         """Read a TOML table."""
         for name in ("model", "columns"):
             if name not in table:
-                raise PlanError(f"{where}.{name}", None, "given: each visit names its own")
+                raise PlanError(f"{where}.{name}", None, "a value: each visit names its own")
         if not table["columns"]:
             raise PlanError(f"{where}.columns", table["columns"], "at least one column")
         given = table.get("given")
@@ -134,6 +149,22 @@ class Gates:
         object.__setattr__(self, "names", checks.texts("gates.names", self.names))
         checks.is_flag("gates.strict", self.strict)
         checks.is_share("gates.error", self.error)
+        if self.error < _LEAST_ERROR:
+            raise PlanError("gates.error", self.error, f"a share from {_LEAST_ERROR}")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the private report shows.
+
+    Attributes:
+        map: points of people on a map, where two columns say where they are.
+    """
+
+    map: bool = True
+
+    def __post_init__(self) -> None:
+        checks.is_flag("report.map", self.map)
 
 
 @dataclass(frozen=True)
@@ -164,6 +195,7 @@ class Plan:
     distance: Distance = Distance()
     margins: Mapping[str, float] = field(default_factory=dict)
     gates: Gates = Gates()
+    report: Report = Report()
     min_rows: int = 50
     calibrate: bool = True
     notes: tuple[str, ...] = ()
@@ -189,10 +221,13 @@ class Plan:
         _check_columns(self.columns)
         if isinstance(self.order, str):
             checks.one_of("synthesis.order", self.order, ORDERS)
+        if self.model == KEEP:
+            expected = "a model that draws; columns are kept by their role, or by a visit"
+            raise PlanError("synthesis.model", self.model, expected)
         check_model("synthesis", self.model, self.settings, _SYNTHESIS)
         checks.is_whole("synthesis.replicates", self.replicates, 1)
         if self.rows is not None:
-            checks.is_whole("synthesis.rows", self.rows, 1)
+            checks.is_whole("synthesis.rows", self.rows, 1, MOST_ROWS)
         for place, visit in enumerate(self.visits):
             _check_visit(f"visits[{place}]", visit)
         for name, settings in self.measure.items():
@@ -216,7 +251,7 @@ class Plan:
         """Read a parsed TOML document."""
         own = [item.name for item in fields(cls) if item.name not in (*_SYNTHESIS, "settings")]
         checks.known_keys("", document, [*own, "synthesis"])
-        for name in ("columns", "split", "synthesis", "measure", "distance", "margins", "gates"):
+        for name in _TABLES:
             checks.is_table(name, document.get(name, {}))
         values = {name: value for name, value in document.items() if name != "synthesis"}
         synthesis = document.get("synthesis", {})
@@ -228,6 +263,7 @@ class Plan:
         if "tune" in document:
             checks.is_table("tune", document["tune"])
             values["tune"] = _section(Tuning, "tune", document)
+        values["report"] = _section(Report, "report", document)
         values["margins"] = dict(_flat(document.get("margins", {})))
         visits = checks.tables("visits", document.get("visits", []))
         values["visits"] = [VisitPlan.from_dict(f"visits[{i}]", v) for i, v in enumerate(visits)]
@@ -235,7 +271,9 @@ class Plan:
 
     @classmethod
     def read(cls, path_or_name: str | Path) -> Plan:
-        """Read a plan file, or a plan that ships with the package, by its name."""
+        """Read a plan file (``-``: standard input), or a plan that ships with the package."""
+        if str(path_or_name) == "-" and sys.stdin is not None:
+            return cls.from_toml(sys.stdin.read(), "standard input")
         path = Path(path_or_name)
         shipped = resources.files("understudy.plans").joinpath(f"{path_or_name}.toml")
         if not path.is_file() and path.name == str(path_or_name) and shipped.is_file():
@@ -268,6 +306,7 @@ class Plan:
             "margins": self.margins,
             "gates": vars(self.gates),
             "tune": None if self.tune is None else self.tune.to_dict(),
+            "report": vars(self.report),
         }
 
     def to_toml(self) -> str:
@@ -281,11 +320,10 @@ class Plan:
 
     @property
     def looks(self) -> dict[str, dict[str, Any]]:
-        """The part of ``columns`` that `Schema.update` takes."""
-        return {
-            name: {key: value for key, value in look.items() if key in _LOOK}
-            for name, look in self.columns.items()
-        }
+        """The part of ``columns`` that `Schema.update` takes; a visit that keeps is a role."""
+        looks = {name: _look(look) for name, look in self.columns.items()}
+        kept = [name for v in self.visits if v.model == KEEP for name in v.columns]
+        return {**looks, **{name: {**looks.get(name, {}), "role": KEEP} for name in kept}}
 
     @property
     def needs_leaf(self) -> bool:
@@ -362,8 +400,18 @@ def _check_columns(columns: Mapping[str, Mapping[str, Any]]) -> None:
             checks.one_of(f"{where}.identifier", look["identifier"], ["drop", "surrogate"])
         if "text" in look:
             checks.one_of(f"{where}.text", look["text"], ["drop"])
-        changes = {key: value for key, value in look.items() if key in _LOOK}
-        Schema((Column(name, Kind.NUMBER),)).update({name: changes})
+        kind = look.get("kind")
+        for key in _NEEDS.keys() & look:
+            if kind not in (None, _NEEDS[key]) or len(_NEEDS.keys() & look) > 1:
+                expected = f"nothing, or kind = {_NEEDS[key]!r}: no other kind has a {key}"
+                raise PlanError(f"{where}.{key}", look[key], expected)
+        Schema((Column(name, Kind.NUMBER),)).update({name: _look(look)})
+
+
+def _look(look: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema's part of a column's table; a date format or an order of levels names a kind."""
+    implied = [("kind", kind) for key, kind in _NEEDS.items() if key in look]
+    return dict(implied) | {key: value for key, value in look.items() if key in _LOOK}
 
 
 def _check_visit(where: str, visit: VisitPlan) -> None:

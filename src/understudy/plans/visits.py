@@ -8,7 +8,7 @@ from typing import Any
 
 from understudy.errors import PlanError
 from understudy.plans import checks, toml
-from understudy.plans.plan import Plan, VisitPlan, resolved
+from understudy.plans.plan import KEEP, Plan, VisitPlan, resolved
 from understudy.plans.words import NUMBERS
 from understudy.synth import MODELS
 from understudy.synth.base import Model
@@ -75,9 +75,19 @@ def check(plan: Plan, schema: Schema) -> None:
                 raise PlanError(f"{where}.columns", name, f"one visit for it; {seen[name]} has it")
             if name in seen:
                 raise PlanError(f"{where}.columns", name, f"a column that {seen[name]} leaves out")
-            if name != NUMBERS and roles[name].role is Role.KEEP and visit.model != "keep":
+            if name != NUMBERS and roles[name].role is Role.KEEP and visit.model != KEEP:
                 raise PlanError(f"{where}.columns", name, "a column whose role is not keep")
             seen[name] = where
+
+
+def check_left(plan: Plan, names: Sequence[str]) -> None:
+    """Raise `PlanError` where strata name a column that is not among those left to synthesise."""
+    strata = {"split.strata": plan.split.strata}
+    strata |= {f"visits[{place}].strata": v.strata for place, v in enumerate(plan.visits)}
+    for where, name in strata.items():
+        if name is not None and name not in names:
+            expected = "a column that is drawn or kept: this one is left out before the split"
+            raise PlanError(where, name, expected)
 
 
 def _check_visit(where: str, visit: VisitPlan, names: Sequence[str]) -> None:

@@ -43,4 +43,6 @@ COMMENTS = {
     "tune.swap": "Both halves of train are learnt from, by every other replicate.",
     "gates.strict": "Undecided blocks too.",
     "gates.error": "Family-wise false-alarm rate: how often an ideal release may be blocked.",
+    "report": "What the private report shows.",
+    "report.map": "Where people are, if two columns say so: points of the confidential table.",
 }

@@ -35,7 +35,8 @@ class ReplicatedUniques(Protection):
 
     def check(self, where: str) -> None:
         """Check names and ranges."""
-        if isinstance(self.columns, str) and self.columns not in ("quasi", "all"):
+        named = isinstance(self.columns, str)
+        if (named and self.columns not in ("quasi", "all")) or not self.columns:
             raise PlanError(f"{where}.columns", self.columns, "'quasi', 'all' or a list of columns")
         whole = isinstance(self.rounds, int) and not isinstance(self.rounds, bool)
         if not whole or self.rounds < 1:

@@ -8,9 +8,7 @@ from typing import Any
 
 from understudy.report.judged import Gate, Row
 from understudy.report.numbers import count
-from understudy.report.words import ATTACKERS, VERDICTS
-
-_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
+from understudy.report.words import ATTACKERS, VERDICTS, advice
 
 
 @dataclass(frozen=True)
@@ -50,23 +48,30 @@ def banner(gates: Sequence[Gate], provenance: Mapping[str, Any], holdout_rows: i
     outcome = provenance.get("outcome") or {}
     blocking = {"fails", "not-measured"} | ({"undecided"} if provenance.get("strict") else set())
     stopped = [one.worst for one in gates if one.worst.state in blocking]
-    advice = "" if _assessed(provenance) else f" To change it, {_TIGHTEN}."
-    reasons = tuple(outcome.get("reasons") or _reasons(stopped, advice))
+    # What the command line says of gates is said here in the words of the page, gate by gate.
+    told = [str(one) for one in outcome.get("reasons", ()) if not str(one).startswith("gate ")]
+    reasons = (*told, *_reasons(stopped, ours=not _assessed(provenance)))
     state = _state(provenance, outcome, bool(stopped), bool(gates))
     icon, word, text = _BANNERS[state]
     sentence = f"{text} {_tally(gates)}".strip()
     return Banner(state, icon, word, sentence, reasons, _cautions(gates, holdout_rows))
 
 
-def _reasons(stopped: Sequence[Row], advice: str) -> list[str]:
-    """Why gates block, in words: those that fail one by one, others by what they share."""
+def _reasons(stopped: Sequence[Row], *, ours: bool) -> list[str]:
+    """Why gates block, in words: those that fail one by one, others by what they share.
+
+    What to do about it (in a synthesis of ours) is said once, after the last gate that it helps.
+    """
     lost: dict[str, list[str]] = {}
-    found = []
+    failed = []
     for row in stopped:
         if row.state == "not-measured":
             lost.setdefault(row.note, []).append(_name(row))
         else:
-            found.append(_reason(row) + advice)
+            failed.append(row)
+    last = {advice(row.measure): place for place, row in enumerate(failed)} if ours else {}
+    remedy = {place: f" To change it, {text}." for text, place in last.items()}
+    found = [_reason(row) + remedy.get(place, "") for place, row in enumerate(failed)]
     return found + [f"{', '.join(n)} could not be measured. {why}" for why, n in lost.items()]
 
 
@@ -86,8 +91,12 @@ _BANNERS = {
     "released": ("✓", "Released", "No gate fails."),
     "withheld": ("✕", "Withheld", "The tables are in private/withheld/ and nothing is public."),
     "forced": ("!", "Forced", "Released by its owner although the checks below say no."),
-    "assessment": ("✓", "Assessment", "No gate fails."),
-    "assessment-fails": ("✕", "Assessment", "At least one gate blocks: do not release."),
+    "assessment": ("✓", "No gate fails", "Tables made elsewhere were assessed."),
+    "assessment-fails": (
+        "✕",
+        "Do not release",
+        "Tables made elsewhere were assessed, and at least one gate blocks.",
+    ),
     "tuned": ("✓", "Tuned", "Strengths were found; nothing was released and nothing judged."),
     "ungated": ("!", "Not judged", "No measure was declared a gate, so nothing was decided."),
 }
@@ -149,7 +158,7 @@ def _cautions(gates: Sequence[Gate], holdout_rows: int) -> tuple[str, ...]:
 
 def uses(rows: Sequence[Row]) -> tuple[Use, ...]:
     """What the table is good for: columns, pairs, all columns together."""
-    found = [_columns(rows), _pairs(rows), *_models(rows)]
+    found = [_columns(rows), _pairs(rows), _places(rows), *_models(rows), *_regressions(rows)]
     return tuple(use for use in found if use is not None)
 
 
@@ -196,6 +205,23 @@ def _pairs(rows: Sequence[Row]) -> Use | None:
     return _use("Cross-tables and relations of two columns", mean.state, text)
 
 
+def _places(rows: Sequence[Row]) -> Use | None:
+    found = [
+        row for row in rows if row.measure == "l_function.gap" and row.item["value"] is not None
+    ]
+    overall = [row for row in found if not row.target]
+    if not overall:
+        return None
+    one = overall[0]
+    text = f"Largest difference of L: {one.value} ({one.interval}); {one.reference} by chance."
+    marks = [row for row in found if row.target]
+    names = list(dict.fromkeys(row.target for row in marks if row.state == "fails"))
+    if marks:
+        text += f" Off for marks: {_listed(names)}." if names else " No mark is off for certain."
+    state = "fails" if names and one.state == "holds" else one.state
+    return _use("Clusters of people on the map", state, text)
+
+
 def _models(rows: Sequence[Row]) -> list[Use]:
     kinds = (
         ("pmse.logit.ratio", "Models of main effects", "A logistic model"),
@@ -217,6 +243,35 @@ def _model(rows: Sequence[Row], measure: str, title: str, who: str) -> Use | Non
         f"(1 is chance). {first.why}"
     )
     return _use(title, first.state, text.strip())
+
+
+def _regressions(rows: Sequence[Row]) -> list[Use]:
+    """Each model of the plan by its standardised difference, over all replicates."""
+    found = [
+        row
+        for row in rows
+        if row.measure == "regression.difference" and row.item["value"] is not None
+    ]
+    pooled = [row for row in found if row.item.get("replicate") == 0] or found
+    overlaps = {
+        (row.target, row.item.get("replicate")): row
+        for row in rows
+        if row.measure == "regression.overlap"
+    }
+    return [
+        _use(f"Regression: {row.target}", row.state, _coefficients(row, overlaps)) for row in pooled
+    ]
+
+
+def _coefficients(row: Row, overlaps: Mapping[tuple[str, Any], Row]) -> str:
+    text = (
+        f"Its coefficients differ by {row.value} of the original’s standard errors in the median "
+        f"({row.reference} by chance)"
+    )
+    other = overlaps.get((row.target, row.item.get("replicate")))
+    if other is not None:
+        text += f"; intervals overlap by {other.value} ({other.reference} by chance)"
+    return f"{text}. {row.why}".strip()
 
 
 def _ratio(row: Row) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from understudy.report.columns import Curve, Look, Pairs, Propensities
 from understudy.report.judged import Gate
+from understudy.report.regressions import Forest
 from understudy.report.tuning import Search
 
 Spec = dict[str, Any]
@@ -34,7 +35,7 @@ CONFIG: Mapping[str, Any] = {
     },
     "legend": {"labelColor": "var(--muted)", "titleColor": "var(--muted)"},
 }
-_COLOUR = {
+COLOUR = {
     "type": "nominal",
     "legend": None,
     "scale": {
@@ -42,7 +43,7 @@ _COLOUR = {
         "range": ["var(--original)", "var(--held)", "var(--synthetic)"],
     },
 }
-_DASH = {
+DASH = {
     "type": "nominal",
     "legend": None,
     "scale": {"domain": ["Original", "Held out", "Synthetic"], "range": [[1, 0], [4, 3], [1, 0]]},
@@ -85,7 +86,7 @@ def scale(gate: Gate) -> Spec:
             "range": ["var(--synthetic)", "var(--held)", "var(--original)"],
         },
     }
-    return _spec(
+    return spec(
         gate.scale,
         height=24 * len(order),
         layer=[
@@ -109,7 +110,7 @@ def scale(gate: Gate) -> Spec:
 
 def curve(found: Curve) -> Spec:
     """Cumulative shares against a distance, held out and synthetic."""
-    return _spec(
+    return spec(
         found.points,
         height=220,
         mark={"type": "line", "strokeWidth": 2, "interpolate": "linear"},
@@ -125,8 +126,8 @@ def curve(found: Curve) -> Spec:
                 "type": "quantitative",
                 "axis": {"title": "share of rows", "tickCount": 5, **_PERCENT},
             },
-            "color": {"field": "table", **_COLOUR},
-            "strokeDash": {"field": "table", **_DASH},
+            "color": {"field": "table", **COLOUR},
+            "strokeDash": {"field": "table", **DASH},
             "detail": {"field": "line"},
         },
     )
@@ -141,7 +142,7 @@ def look(found: Look) -> Spec:
 
 def running(found: Search) -> Spec:
     """The smallest objective so far, a line for each search (Bale & Quick, Figure 3)."""
-    return _spec(
+    return spec(
         list(found.running),
         height=220,
         mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2, "opacity": 0.7},
@@ -162,7 +163,7 @@ def running(found: Search) -> Spec:
 def trials(found: Search) -> Spec:
     """Every trial by disclosure and use, the chosen one marked."""
     kinds = ["trial", "chosen"]
-    return _spec(
+    return spec(
         list(found.points),
         height=220,
         mark={"type": "point", "filled": True, "opacity": 0.8},
@@ -210,7 +211,7 @@ def histogram(found: Curve) -> Spec:
 def used(found: Propensities) -> Spec:
     """The columns that the trees split on most."""
     names = [point["name"] for point in found.used]
-    return _spec(
+    return spec(
         found.used,
         height=20 * len(names),
         mark={"type": "bar", "color": "var(--original)", "height": {"band": 0.7}},
@@ -225,12 +226,51 @@ def used(found: Propensities) -> Spec:
     )
 
 
+def forest(found: Forest) -> Spec:
+    """Coefficients in standard errors from the original's, with their intervals."""
+    tables = ["Original", "Synthetic", "Held out"]
+    y = {
+        "field": "name",
+        "type": "nominal",
+        **_in_order(list(found.names)),
+        # The level stands at the end of a name: a wider label shows more of them apart.
+        "axis": {**_names(), "labelLimit": 175, "grid": True, "tickBand": "extent"},
+    }
+    offset = {"field": "table", "type": "nominal", "sort": None, "scale": {"domain": tables}}
+    domain = [-found.reach, found.reach]
+    x = {
+        "type": "quantitative",
+        "scale": {"domain": domain, "clamp": True, "zero": True, "padding": 6},
+        "axis": {"title": "standard errors of the original", "tickCount": 7},
+    }
+    place = {"y": y, "yOffset": offset, "color": {"field": "table", **COLOUR}}
+    return spec(
+        found.points,
+        height=36 * len(found.names),
+        layer=[
+            {
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {
+                    "x": {**x, "field": "low"},
+                    "x2": {"field": "high"},
+                    "strokeDash": {"field": "table", **DASH},
+                    **place,
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
+                "encoding": {"x": {**x, "field": "at"}, **place},
+            },
+        ],
+    )
+
+
 def heat(found: Pairs) -> Spec:
     """Excess of every pair over chance: the darker, the further apart."""
     axis: dict[str, Any] = {"grid": False, "ticks": False, "domain": False, "title": None}
     names = list(found.names)
     place = {"type": "nominal", **_in_order(names)}
-    return _spec(
+    return spec(
         found.points,
         height=(24 if len(names) <= 20 else 14) * len(names),
         mark={"type": "rect", "fill": "var(--synthetic)", "stroke": "var(--page)"},
@@ -240,7 +280,7 @@ def heat(found: Pairs) -> Spec:
             "fillOpacity": {
                 "field": "excess",
                 "type": "quantitative",
-                "scale": {"domainMin": 0, "range": [0.06, 1], "clamp": True},
+                "scale": {"domain": [0, found.top], "range": [0.06, 1], "clamp": True},
                 "legend": None,
             },
             "tooltip": [
@@ -261,7 +301,7 @@ def _levels(found: Look) -> Spec:
         "title": None,
     }
     x = {"field": "share", "type": "quantitative", "axis": _share_axis()}
-    return _spec(
+    return spec(
         _present(found),
         height=20 * len(found.labels),
         encoding={"y": y, "x": x},
@@ -279,7 +319,7 @@ def _ordered(found: Look) -> Spec:
         | {"labelExpr": "split(datum.label, ' – ')[0]"},
     }
     y = {"field": "share", "type": "quantitative", "axis": _share_axis()}
-    return _spec(
+    return spec(
         _present(found),
         height=150,
         encoding={"x": x, "y": y},
@@ -325,9 +365,9 @@ def _outlines(
     }
     y = {"field": "density", "type": "quantitative", "axis": None}
     line = {"type": "rule", "strokeWidth": 2}
-    colour = {"field": "table", **_COLOUR}
+    colour = {"field": "table", **COLOUR}
     others = {"filter": "datum.table !== 'Original'"}
-    return _spec(
+    return spec(
         points,
         height=height,
         transform=[{"calculate": "datum.share / (datum.to - datum.from)", "as": "density"}],
@@ -345,7 +385,7 @@ def _outlines(
                     "x2": {"field": "to"},
                     "y": y,
                     "color": colour,
-                    "strokeDash": {"field": "table", **_DASH},
+                    "strokeDash": {"field": "table", **DASH},
                 },
             },
         ],
@@ -369,7 +409,8 @@ def _names() -> dict[str, Any]:
     return {"title": None, "labelLimit": 130, "ticks": False, "domain": False}
 
 
-def _spec(values: list[dict[str, Any]], **parts: Any) -> Spec:
+def spec(values: list[dict[str, Any]], **parts: Any) -> Spec:
+    """A chart of these values, as wide as its place on the page."""
     return {
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},

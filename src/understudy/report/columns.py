@@ -14,6 +14,7 @@ _SHOWN_PAIRS = 12
 _HEAT_COLUMNS = 40
 _MOST_BARS = 20
 _USED = 12
+_FULL = 0.1  # excess of a pair that has full colour, unless some pair has more
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Pairs:
     left_out: int
     worst: tuple[tuple[str, str, str, str, str], ...]
     count: int
+    top: float
+    full: str
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,11 @@ def pairs(found: Sequence[Mapping[str, Any]]) -> Pairs | None:
         for x, y in (map(str, pair["columns"]), map(str, reversed(pair["columns"])))
     ]
     listed = tuple(_listed(pair) for pair in ordered[:_SHOWN_PAIRS])
-    return Pairs(points, names, len(every) - len(names), listed, len(found))
+    # On a table where every relation was kept, no pair may look as if it had been lost.
+    top = max(_FULL, _excess(ordered[0]))
+    return Pairs(
+        points, names, len(every) - len(names), listed, len(found), top, number(top, share=True)
+    )
 
 
 def propensities(found: Mapping[str, Any]) -> Propensities | None:

@@ -126,8 +126,8 @@ def gates(items: Sequence[Item], replicates: int) -> tuple[Gate, ...]:
 
 
 def worst(rows: Sequence[Row]) -> Row:
-    """The most severe row; of equals, the first."""
-    return min(rows, key=lambda one: _severity(one.state))
+    """The most severe row; of equals, the one furthest on the wrong side of its reference."""
+    return min(rows, key=lambda one: (_severity(one.state), -_loss(one.item)))
 
 
 def reference_name(one: Row) -> str:
@@ -156,6 +156,15 @@ def _gate(rows: list[Row], place: int) -> Gate:
 
 def _severity(state: str) -> int:
     return SEVERITY.index(state) if state in SEVERITY else len(SEVERITY)
+
+
+def _loss(item: Item) -> float:
+    """How far the value lies on the wrong side of the reference; 0 where there is none."""
+    value, reference = item["value"], item["reference"]
+    if value is None or reference is None:
+        return 0.0
+    gap = float(value) - float(reference)
+    return {"higher": -gap, "lower": gap}.get(item["better"], abs(gap))
 
 
 def _ends(item: Item) -> dict[str, Any]:

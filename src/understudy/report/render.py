@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from understudy.report import charts, charts_disclosure
+from understudy.report import place_charts as places
 from understudy.report.bundle import bundle
 from understudy.report.summarize import View
 
@@ -71,9 +72,15 @@ def _specs(view: View) -> dict[str, Markup]:
         shown = view.propensities
         found |= {f"propensity-{one.key}": charts.histogram(one) for one in shown.views}
         found["propensity-used"] = charts.used(shown)
+    found |= {f"forest-{one.number}": charts.forest(one) for one in view.forests}
     if view.tuning is not None:
         found["tuning-running"] = charts.running(view.tuning)
         found["tuning-map"] = charts.trials(view.tuning)
+    if view.clusters is not None:
+        axis = view.clusters.axis
+        found |= {f"l-{one.number}": places.pattern(one, axis) for one in view.clusters.patterns}
+    if view.map is not None:
+        found |= {f"map-{one.key}": places.points(one, view.map) for one in view.map.sides}
     return {name: embedded(spec) for name, spec in found.items()}
 
 

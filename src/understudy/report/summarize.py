@@ -24,7 +24,9 @@ from understudy.report.columns import (
 from understudy.report.disclosure import Lines, inference, sweeps
 from understudy.report.judged import Gate, Row, gates, row
 from understudy.report.numbers import number
+from understudy.report.places import Clusters, PointMap, clusters, point_map
 from understudy.report.receipts import Receipts, receipts, sizes
+from understudy.report.regressions import Forest, forests
 from understudy.report.tuning import Search, search
 from understudy.report.words import is_utility
 
@@ -52,14 +54,19 @@ class View:
     looks: tuple[Look, ...]
     pairs: Pairs | None
     propensities: Propensities | None
+    forests: tuple[Forest, ...]
     tuning: Search | None
+    clusters: Clusters | None
+    map: PointMap | None
     risk: tuple[Row, ...]
     utility: tuple[Row, ...]
     receipts: Receipts
 
 
-def summarize(run: Mapping[str, Any], summaries: Mapping[str, Any]) -> View:
-    """Turn findings.json and summaries.json, as read, into what the page shows."""
+def summarize(
+    run: Mapping[str, Any], summaries: Mapping[str, Any], points: Mapping[str, Any] | None = None
+) -> View:
+    """Turn findings.json and summaries.json, as read, and the map into what the page shows."""
     run, summaries = finite(run), finite(summaries)
     provenance = run.get("provenance") or {}
     replicates = len((run.get("tables") or {}).get("synthetic") or ())
@@ -88,7 +95,10 @@ def summarize(run: Mapping[str, Any], summaries: Mapping[str, Any]) -> View:
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
         propensities(summaries.get("propensity") or {}),
+        forests(summaries.get("regressions") or (), rows),
         search(summaries.get("tuning") or {}),
+        clusters(summaries.get("l_function") or {}, rows),
+        point_map(finite(points)) if points else None,
         tuple(one for one in rows if not is_utility(one.measure)),
         tuple(one for one in rows if is_utility(one.measure)),
         receipts(run),

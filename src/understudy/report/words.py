@@ -112,6 +112,12 @@ MEASURES: Mapping[str, Words] = {
         reference="chance",
         share=True,
     ),
+    "l_function.gap": Words(
+        "Clusters on the map (L function)",
+        "Largest difference of L between train and the release over all distances. L(h) − h is 0 "
+        "where people live anywhere alike, and large where they live in clusters of that size.",
+        reference="chance",
+    ),
     "pmse.logit": Words(
         "A logistic model tells rows apart (pMSE)",
         "Mean squared distance of the predicted probability of being synthetic from its average.",
@@ -135,9 +141,29 @@ MEASURES: Mapping[str, Words] = {
     "specks": Words(
         "Largest gap between the propensities (SPECKS)",
         "Kolmogorov–Smirnov distance of the logistic model’s propensities, real against synthetic.",
-        reference="no difference",
+        reference="chance",
         share=True,
     ),
+    "regression.difference": Words(
+        "Coefficients differ by",
+        "How far a coefficient on synthetic rows is from the original’s, in the original’s "
+        "standard errors; the median over coefficients. Another sample of people would differ, "
+        "too: that is the reference.",
+        reference="chance",
+    ),
+    "regression.overlap": Words(
+        "Confidence intervals overlap by",
+        "Mean share of the two 95% intervals of a coefficient that both cover, in the median over "
+        "coefficients. Below 0, they do not meet.",
+        reference="chance",
+        share=True,
+    ),
+}
+
+_TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
+_ADVICE: Mapping[str, str] = {
+    "copies": "synthesise anew, and never release a copy: train’s rows are repeated",
+    "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
 }
 
 UTILITY = ("marginal.", "pair.", "pmse.", "specks", "l_function", "regression", "estimate", "knn.")
@@ -221,6 +247,11 @@ SEVERITY = ("fails", "not-measured", "undecided", "holds", "not-applicable")
 def words(measure: str) -> Words:
     """The words of a measure; an unknown one speaks for itself."""
     return MEASURES.get(measure, Words(measure, ""))
+
+
+def advice(measure: str) -> str:
+    """What to change where the gate of this measure stops a release."""
+    return _ADVICE.get(measure, _TIGHTEN)
 
 
 def is_utility(measure: str) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from understudy.kernels.balls import Around, shells
 
@@ -25,16 +28,22 @@ def largest_draws(
     Rows are resampled with replacement, records are fixed (records × (1 + 200)). The second result
     is that of an attacker who widens empty balls to the rows that are nearest among all.
     """
-    at = shells(around, deltas)
-    pairs = at.at.tocoo()
-    same = row_level[pairs.col] == record_level[at.record[pairs.row]]
-    return at.largest(same, _weights(at.at.shape[1], rng), len(record_level))
+    found = shells(around, deltas)
+    # Most rows of a large table are near none of the records: they need no weight of their own.
+    used, place = np.unique(found.at.indices, return_inverse=True)
+    at = csr_matrix((found.at.data, place, found.at.indptr), (found.at.shape[0], len(used)))
+    owner = np.repeat(record_level[found.record], np.diff(at.indptr))
+    weights = _weights(len(used), found.at.shape[1], rng)
+    return replace(found, at=at).largest(
+        row_level[used][place] == owner, weights, len(record_level)
+    )
 
 
-def _weights(rows: int, rng: np.random.Generator) -> Floats:
-    """How often each row counts: once, then as the bootstrap draws it."""
-    drawn = rng.multinomial(rows, np.full(rows, 1 / rows), size=_DRAWS)
-    return np.concatenate([np.ones((rows, 1)), drawn.T], axis=1)
+def _weights(used: int, rows: int, rng: np.random.Generator) -> Floats:
+    """How often each of some rows counts: once, then as the bootstrap of all rows draws it."""
+    share = np.append(np.full(used, 1 / rows), max(1 - used / rows, 0.0))
+    drawn = rng.multinomial(rows, share, size=_DRAWS)[:, :used]
+    return np.concatenate([np.ones((used, 1)), drawn.T], axis=1)
 
 
 def mode_spread(

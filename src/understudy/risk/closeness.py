@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, points
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, points, row_numbers
 from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.resample import interval, mean_draws, quantile, quantile_draws
 from understudy.tables.encode import Block
@@ -29,8 +29,8 @@ _FLOOR = 0.01  # margin of distances where 5% of the reference would be nothing
 class Closeness(Measure):
     """IMS, DCR and NNDR, each against the holdout.
 
-    - ``ims``: share of rows whose nearest train row is equal to them, typed and at the column's
-      own rounding.
+    - ``ims``: share of rows that equal some row of train, typed, numbers at the decimals that the
+      column has in train (for ``hamming``, cell by cell).
     - ``dcr.p05``: 5th percentile of the distance to the nearest train row.
     - ``nndr.p05``: 5th percentile of d(1)/d(5), where d(5) > 0.
     """
@@ -65,10 +65,14 @@ class ClosenessJudge(Judge):
         block = block.thin(self.evidence.queries, rng)
         query = points(block, self.columns, self.evidence.metric)
         distance, _ = nearest(self.train, query, _NEIGHBOURS, map_=map_)
+        same = distance[:, 0] == 0
+        if self.evidence.metric != "hamming":  # there, rows in the same cells are the same
+            mine, theirs = row_numbers([self.evidence.train, block], self.columns)
+            same = np.isin(theirs, mine)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = distance[:, 0] / distance[:, -1]
         return {
-            "ims": (distance[:, 0] == 0).astype(np.float64),
+            "ims": same.astype(np.float64),
             "dcr": distance[:, 0],
             # 0/0 is neither 0 nor 1, and five neighbours may not exist: both are left out.
             "nndr": ratio[(distance[:, -1] > 0) & np.isfinite(distance[:, -1])],
@@ -81,8 +85,11 @@ class ClosenessJudge(Judge):
         found = self.reach(release, rng, map_)
         self.seen[id(release)] = found
         note = self._note(release, found)
+        equal = "the same cells" if self.evidence.metric == "hamming" else "train's decimals"
         return [
-            self._share("ims", found["ims"], self.reference["ims"], rng, note),
+            self._share(
+                "ims", found["ims"], self.reference["ims"], rng, f"equal at {equal}; {note}"
+            ),
             self._tail("dcr.p05", found["dcr"], self.reference["dcr"], rng, note),
             self._tail("nndr.p05", found["nndr"], self.reference["nndr"], rng, note),
         ]

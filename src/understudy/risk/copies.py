@@ -12,8 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
-from understudy.kernels.resample import z_of
-from understudy.kernels.rows import overlap, overlap_null, same_shares
+from understudy.kernels.rows import (
+    overlap,
+    overlap_interval,
+    overlap_null,
+    same_shares,
+    variance_left,
+)
 from understudy.tables.encode import Block
 
 _NULLS = 40
@@ -28,13 +33,13 @@ class Copies(Measure):
     control half, measured in the same way, is shown beside it.
 
     The margin is 0.05, or less where there is less room. Sampling keeps two draws 1 − null apart,
-    in proportion to √(1/N_T + 1/N_Z). A model that reproduces train's shares and draws from them
-    has only √(1/N_Z) left, which is 1/√(1 + N_Z/N_T) of it; a copy has nothing left. Halfway
-    between the two the margin ends.
+    in proportion to √(1/N_T + 1/N_Z). With c the synthetic share of the rows, a model that
+    reproduces train's shares and draws from them has √(1 − c) of that left; a copy, of all rows or
+    of N_Z of them, has √max(1 − 2c, 0). Halfway between the two the margin ends.
 
-    A release with exactly train's shares is a copy whatever the interval says. Where rows are so
-    few or so coarse that chance does that too (one binary column of 1,000 rows: 2% of fresh
-    draws), it is refused all the same: nobody could tell the two apart.
+    A release with exactly train's shares is always refused. Where rows are so few or so coarse that
+    chance does that too (one binary column of 1,000 rows: 2% of fresh draws), nobody could tell the
+    two apart.
     """
 
     names: ClassVar[tuple[str, ...]] = ("copies",)
@@ -73,48 +78,20 @@ class CopiesJudge(Judge):
         if len(np.unique(train)) < 2:
             return [Estimate.absent("copies", "train's rows are all alike: nothing to copy")]
         found = self._compared(release, rng)
-        return [_exact(found) if same_shares(train, other) else found]
-
-    def calibration(
-        self, case: str, release: Block, *, rng: np.random.Generator, map_: Map = map
-    ) -> list[Estimate]:
-        """By the interval alone: what only an exact copy gives away is not power."""
-        return [self._compared(release, rng)]
+        # Without any distance there is no doubt either: the interval is the point 1.
+        exact = "the release has exactly train's rows, in the same shares"
+        return [replace(found, note=exact) if same_shares(train, other) else found]
 
     def _compared(self, release: Block, rng: np.random.Generator) -> Estimate:
         value, null, sd = self.compare(release, rng)
-        half = z_of(self.evidence.level) * sd
-        left = 1 / np.sqrt(1 + release.rows / self.evidence.train.rows)
-        margin = min(self.evidence.margin("copies", 0.05), float((1 - null) * (1 - left / 2)))
-        return Estimate(
-            "copies",
-            value,
-            max(value - half, 0.0),
-            min(value + half, 1.0),
-            null,
-            Better.LOWER,
-            margin,
-            value - half - null,
-            value + half - null,
-            note=self._note(),
-        )
+        low, high = overlap_interval(value, null, sd, self.evidence.level)
+        share = release.rows / (release.rows + self.evidence.train.rows)
+        between = float(np.sqrt(variance_left(share)).mean())
+        margin = min(self.evidence.margin("copies", 0.05), (1 - null) * (1 - between))
+        return Estimate("copies", value, low, high, null, Better.LOWER, margin, note=self._note())
 
     def _note(self) -> str:
         null = f"null: pooled rows dealt at random, {_NULLS} times"
         if np.isnan(self.control_excess):
             return null
         return f"{null}; the control half's excess over its own null is {self.control_excess:+.4f}"
-
-
-def _exact(found: Estimate) -> Estimate:
-    """The verdict on a copy: no chance worth naming, so no interval and no margin either."""
-    gap = max(found.value - found.reference, 1e-9)
-    return replace(
-        found,
-        low=found.value,
-        high=found.value,
-        gap_low=gap,
-        gap_high=gap,
-        margin=0.0,
-        note="the release has exactly train's rows, in the same shares",
-    )

@@ -15,6 +15,8 @@ from scipy.special import chdtri
 
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, features, widths
 from understudy.kernels import propensity
+from understudy.kernels.rows import variance_left
+from understudy.settings import LEAST_ROWS, require_range
 from understudy.tables.encode import Block
 
 
@@ -25,7 +27,8 @@ class Likeness(Measure):
     Two draws have the ratio χ²(ν)/ν, with ν = k − 1 the terms of the model: main effects, and
     pairs where they are few (Snoke et al. 2018). A model that reproduces train's counts and draws
     from them without drawing its parameters comes down to 1 − c times that, with c the synthetic
-    share of the stacked rows. A copy has 0. Halfway between those two the margin ends.
+    share of the stacked rows. A copy has 0; of N_Z of train's rows, 1 − 2c. Halfway between those
+    two the margin ends.
 
     Attributes:
         rows: at most this many rows of each table are compared; the note says so.
@@ -36,6 +39,11 @@ class Likeness(Measure):
     needs_holdout: ClassVar[bool] = False
     rows: int = 100_000
     terms: int = 150
+
+    def check(self, where: str) -> None:
+        """Check the ranges of all settings."""
+        require_range(f"{where}.rows", self.rows, LEAST_ROWS, whole=True)
+        require_range(f"{where}.terms", self.terms, 1, whole=True)
 
     def prepare(
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
@@ -81,7 +89,7 @@ class LikenessJudge(Judge):
                 high,
                 1.0,
                 Better.HIGHER,
-                evidence.margin("likeness", (1 + share) / 2),
+                evidence.margin("likeness", 1 - sum(variance_left(share)) / 2),
                 note=note.strip("; "),
             )
         ]

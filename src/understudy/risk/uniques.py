@@ -80,7 +80,7 @@ class UniquesJudge(Judge):
             gap_low,
             gap_high,
             target=target,
-            note=f"{_listed(keys)}; {unique:.1%} of train's rows are unique on them",
+            note=f"by {_listed(keys)}; {unique:.1%} of train's rows are unique on them",
         )
 
 

@@ -13,13 +13,16 @@ from understudy import risk, utility
 from understudy.evidence import Evidence, Judge, Map, Measure
 from understudy.plans import checks, toml
 from understudy.plans.plan import Plan
+from understudy.protect import Protection
 from understudy.results import Better, Estimate, Finding, Verdict
 from understudy.seeds import stream
 from understudy.tables.encode import Block
+from understudy.tables.schema import Schema
 
 Progress = Callable[[str], None]
 Key = tuple[str, str | None]
 MEASURES: Mapping[str, type[Measure]] = {**risk.MEASURES, **utility.MEASURES}
+_FAR = 1000  # so many times as many rows are more than anybody has
 _WHY_NOT = {"uniques.replicated": "no column has the role quasi or location"}
 
 
@@ -110,6 +113,21 @@ def measures_of(plan: Plan) -> dict[str, Measure]:
     }
 
 
+def fit_columns(measures: Mapping[str, Measure], schema: Schema) -> None:
+    """Refuse settings that name absent columns now, not after the synthesis."""
+    for name, measure in measures.items():
+        measure.fits(f"measure.{name}", schema)
+
+
+def suit_values(measures: Mapping[str, Measure], steps: Sequence[Protection], train: Block) -> None:
+    """The same for protections, and for settings that do not fit the columns' values."""
+    for place, step in enumerate(steps):
+        step.fits(f"protections[{place}]", train.encoding.schema)
+        step.suits(f"protections[{place}]", train)
+    for name, measure in measures.items():
+        measure.suits(f"measure.{name}", train)
+
+
 def _absent(
     gating: Gating, findings: Sequence[Finding], measures: Mapping[str, Measure]
 ) -> Iterator[Finding]:
@@ -196,7 +214,11 @@ def would_decide(estimate: Estimate) -> str:
     room = abs(estimate.margin - loss)
     if room <= 0 or not np.isfinite(half / room):
         return "no size would decide: the difference is the margin itself"
-    return f"about {max((half / room) ** 2, 1.1):.1f} times as many rows would decide"
+    times = max((half / room) ** 2, 1.1)
+    if times >= _FAR:
+        return "no practical size would decide: the difference is close to the margin"
+    # Known to a digit or so: the difference that it rests on is an estimate, too.
+    return f"about {times:.{1 if times < 10 else 0}f} times as many rows would decide"
 
 
 def _unmeasured(

@@ -135,7 +135,8 @@ def _try(
 
 
 def _without(visit: Visit, known: set[str]) -> Visit:
-    return replace(visit, given=tuple(name for name in visit.given if name in known))
+    strata = visit.strata if visit.strata in known else None
+    return replace(visit, given=tuple(n for n in visit.given if n in known), strata=strata)
 
 
 def _excess(half: _Half, synthetic: Block, drawn: Sequence[str], map_: Map) -> NDArray[np.float64]:

@@ -89,7 +89,7 @@ def _bins(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
             bin_, held = bin_ + 1, 0
     group[encoding.missing] = -1
     group[encoding.unseen] = bin_
-    return group, _bin_labels(encoding, group[: encoding.size])
+    return group, _bin_labels(encoding, group[: encoding.size], counts)
 
 
 def _wanted(encoding: ColumnEncoding, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -120,7 +120,9 @@ def _ends(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[float] | N
     return [float(f"{end:.9g}") for end in ends]
 
 
-def _bin_labels(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[str]:
+def _bin_labels(
+    encoding: ColumnEncoding, group: NDArray[np.int64], counts: NDArray[np.int64]
+) -> list[str]:
     cells, numeric = encoding.cells, encoding.numeric
     if cells is None or numeric is None or not len(group):
         return [] if not len(group) else ["all"]
@@ -131,7 +133,27 @@ def _bin_labels(encoding: ColumnEncoding, group: NDArray[np.int64]) -> list[str]
         return ["all"]
     first = [f"up to {texts[0]}"]
     middle = [_between(texts[i], texts[i + 1]) for i in range(bins - 2)]
-    return [*first, *middle, f"above {texts[-1]}"]
+    ranges = [*first, *middle, f"above {texts[-1]}"]
+    return [
+        ranges[i] if value is None else _text(value, encoding)
+        for i, value in enumerate(_lone_values(encoding, group, counts))
+    ]
+
+
+def _lone_values(
+    encoding: ColumnEncoding, group: NDArray[np.int64], counts: NDArray[np.int64]
+) -> list[Any]:
+    """The value of each bin that is one value which many rows share; None for the other bins."""
+    cells, numeric = encoding.cells, encoding.numeric
+    assert cells is not None and numeric is not None
+    found: list[Any] = []
+    for which in range(int(group.max()) + 1):
+        inside = np.flatnonzero(group == which)
+        piece = cells.first[inside[0]]
+        alone = len(inside) == 1 and cells.first[inside[0] + 1] == piece + 1
+        shared = alone and cells.low[piece] == cells.high[piece] and counts[inside[0]] >= LEAST
+        found += numeric.from_float(cells.low[[piece]]).to_pylist() if shared else [None]
+    return found
 
 
 def _edges(encoding: ColumnEncoding, group: NDArray[np.int64]) -> NDArray[np.float64]:

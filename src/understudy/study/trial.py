@@ -187,7 +187,7 @@ class Bench:
             main = self._ratios(drawn, map_)
         else:
             main = self._measured(drawn, "tune", tuning.objective, tuning.target, map_)
-        near = dict(zip(drawn, map_(self._share, drawn.items()), strict=True))
+        near = dict(zip(drawn, map_(self.share, drawn.items()), strict=True))
         shares = {place: float(np.mean([near[key] for key in drawn if key[0] == place]))
                   for place, _ in drawn}  # fmt: skip
         limits = self._limits(drawn, shares, map_)
@@ -227,7 +227,7 @@ class Bench:
         margins, distance = self.plan.margins, vars(self.plan.distance)
         return Evidence(side.inner, control, fresh, (), margins=margins, **distance)
 
-    def _share(self, item: tuple[Place, list[Block]]) -> float:
+    def share(self, item: tuple[Place, list[Block]]) -> float:
         """Share of synthetic rows that are nearer to the half learnt from than to the other."""
         (_, which), blocks = item
         side, rows = self.sides[which], max(_QUERIES // self.tuning.replicates, 1)

@@ -19,20 +19,24 @@ from understudy import __version__
 from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
-from understudy.protect import Protection
+from understudy.plans.visits import check_left
 from understudy.results import Findings
 from understudy.seeds import stream
+from understudy.study.alike import alike, common, require_strangers, strange_levels
 from understudy.study.judge import (
     Gating,
     Progress,
+    fit_columns,
     judge_all,
     measures_of,
     silent,
+    suit_values,
 )
 from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
 from understudy.study.maker import Maker, protect, protections
 from understudy.study.profile import profile
+from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
 from understudy.study.tune import Tuned
 from understudy.synth.rule_kinds import parse_rules
@@ -59,6 +63,7 @@ class Study:
         fitted: the fitted synthesizer (None for tables made elsewhere).
         records: per-record distances of train, for the owner only.
         tuned: how the plan's strengths were found, if they were.
+        points: people on a map, for the owner only (None: no map, or the plan leaves it out).
     """
 
     plan: Plan
@@ -69,6 +74,7 @@ class Study:
     fitted: FittedSequence | None
     records: pa.Table | None = None
     tuned: Tuned | None = None
+    points: Scatter | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +114,18 @@ def run(
     """
     measures = measures_of(plan)
     ready = make_ready(table, plan)
-    _fit_columns(measures, ready)
+    fit_columns(measures, ready.table.schema)
     progress("split")
     rows_of_train, held = split(ready, plan, seed, holdout)
     train = ready.table.take(rows_of_train)
     encoding = fit_encoding(train)
     block, control, fresh = _encode(encoding, train, held, seed)
+    if holdout is not None:
+        require_strangers(block, stack([control, fresh]))
     kept = any(visit.model.name == "keep" for visit in plan.visits_for(encoding))
     rows = _rows(plan, ready, train, kept)
     steps = protections(plan, kept=kept)
-    _suit_values(measures, steps, block)
+    suit_values(measures, steps, block)
     tuned = None
     if tuner is not None:
         tuned = tuner(plan, block, seed=seed, map_=map_, progress=progress)
@@ -168,7 +176,8 @@ def run(
     records = ledger(evidence, rows_of_train, map_=map_)
     if tuned is not None:
         summaries["tuning"] = tuned.summary()
-    return Study(plan, seed, tables, found, summaries, fitted, records, tuned)
+    points = scatter(evidence, seed=seed) if plan.report.map else None
+    return Study(plan, seed, tables, found, summaries, fitted, records, tuned, points)
 
 
 def _approximations(visits: Sequence[Visit], rows: int, searches: bool) -> list[dict[str, Any]]:
@@ -194,17 +203,21 @@ def assess(
         raise InputError("no synthetic table to judge: name at least one file")
     measures = measures_of(plan)
     ready = make_ready(original, plan)
-    _fit_columns(measures, ready)
-    common, notes = _common(ready.table, synthetic, holdout)
-    train = ready.table.select(common)
+    fit_columns(measures, ready.table.schema)
+    shared, notes = common(ready.table, synthetic, holdout)
+    train = ready.table.select(shared)
     encoding = fit_encoding(train)
-    held = None if holdout is None else _alike(holdout, train, "the holdout")
+    held = None if holdout is None else alike(holdout, train, "the holdout")
     block, control, fresh = _encode(encoding, train, held, seed)
-    _suit_values(measures, (), block)
+    if holdout is not None:
+        require_strangers(block, stack([control, fresh]))
+    suit_values(measures, (), block)
     release = tuple(
-        encoding.encode(_alike(item, train, f"synthetic table {n}"))
+        encoding.encode(alike(item, train, f"synthetic table {n}"))
         for n, item in enumerate(synthetic, 1)
     )
+    for n, item in enumerate(release, 1):
+        notes += strange_levels(item, f"synthetic table {n}")
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
     evidence = Evidence(
         block,
@@ -221,12 +234,14 @@ def assess(
     provenance |= {"job": "assess", "notes": notes, "level": evidence.level}
     sizes = _sizes(train, control, fresh, tuple(synthetic))
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
-    return Study(plan, seed, tuple(synthetic), found, summaries, None)
+    points = scatter(evidence, seed=seed) if plan.report.map else None
+    return Study(plan, seed, tuple(synthetic), found, summaries, None, points=points)
 
 
 def learnt_from(table: Table, plan: Plan, *, seed: int, holdout: Table | None = None) -> Block:
     """The rows of train, encoded, as `run` with the same seed would have them."""
-    _fit_columns(measures_of(plan), ready := make_ready(table, plan))
+    ready = make_ready(table, plan)
+    fit_columns(measures_of(plan), ready.table.schema)
     rows, _ = split(ready, plan, seed, holdout)
     train = ready.table.take(rows)
     return fit_encoding(train).encode(train)
@@ -260,6 +275,12 @@ def make_ready(table: Table, plan: Plan) -> Ready:
             "no column is left to synthesise: all are identifiers or free text "
             f"({', '.join(dropped)}); set their kind in the plan if that is wrong"
         )
+    if all(prepared.schema[name].role is Role.KEEP for name in rest):
+        raise TableError(
+            "every column is kept as it is: nothing would be synthetic; give at least "
+            "one column another role than keep"
+        )
+    check_left(plan, rest)
     receipts = tuple(_receipt("prepare", {"did": sentence}) for sentence in sentences)
     return Ready(prepared.select(rest), dropped, tuple(surrogate), prepared, receipts, table)
 
@@ -287,14 +308,14 @@ def split(
 
 def _prepared(holdout: Table, ready: Ready, plan: Plan) -> Table:
     """A holdout that was brought, after the same steps as the table."""
-    raw = _alike(holdout, ready.raw, "the holdout")
+    raw = alike(holdout, ready.raw, "the holdout")
     if raw.rows < _LEAST_HOLDOUT:
         raise TableError(
             f"the holdout has {raw.rows} rows: at least {_LEAST_HOLDOUT} are needed to compare "
             "with; leave out --holdout to split the table instead"
         )
     held, _ = prepare(raw, plan.prepare)
-    return _alike(held.select(list(ready.table.names)), ready.table, "the holdout")
+    return alike(held.select(list(ready.table.names)), ready.table, "the holdout")
 
 
 def _encode(
@@ -328,23 +349,6 @@ def _rows(plan: Plan, ready: Ready, train: Table, kept: bool) -> int:
         expected = "nothing: kept columns have as many rows as train, so leave out --rows"
         raise PlanError("synthesis.rows", plan.rows, expected)
     return train.rows if kept else plan.rows or ready.table.rows
-
-
-def _fit_columns(measures: Mapping[str, Measure], ready: Ready) -> None:
-    """Refuse settings that name absent columns now, not after the synthesis."""
-    for name, measure in measures.items():
-        measure.fits(f"measure.{name}", ready.table.schema)
-
-
-def _suit_values(
-    measures: Mapping[str, Measure], steps: Sequence[Protection], train: Block
-) -> None:
-    """The same for settings that do not fit the columns' values."""
-    for place, step in enumerate(steps):
-        step.fits(f"protections[{place}]", train.encoding.schema)
-        step.suits(f"protections[{place}]", train)
-    for name, measure in measures.items():
-        measure.suits(f"measure.{name}", train)
 
 
 def _judged(
@@ -383,37 +387,6 @@ def _dressed(block: Block, ready: Ready, seed: int, replicate: int) -> Table:
     names = [name for name in ready.original.names if name in columns]
     data = pa.table([columns[name] for name in names], names=names)
     return Table(data, ready.original.schema.select(names), ready.original.layout)
-
-
-def _common(
-    train: Table, synthetic: Sequence[Table], holdout: Table | None
-) -> tuple[list[str], list[str]]:
-    """Columns that all tables have, and what differs, in words."""
-    others = [*synthetic, *([] if holdout is None else [holdout])]
-    common = [name for name in train.names if all(name in other.names for other in others)]
-    if not common:
-        raise InputError("the tables have no column in common: compare their headers")
-    notes = []
-    absent = [name for name in train.names if name not in common]
-    if absent:
-        notes.append(f"not compared, since some table lacks them: {', '.join(absent)}")
-    for number, other in enumerate(synthetic, 1):
-        extra = [name for name in other.names if name not in train.names]
-        if extra:
-            notes.append(f"synthetic table {number} has columns of its own: {', '.join(extra)}")
-    return common, notes
-
-
-def _alike(table: Table, like: Table, what: str) -> Table:
-    """The table's columns in the order and kinds of another."""
-    absent = [name for name in like.names if name not in table.names]
-    if absent:
-        raise InputError(f"{what} lacks columns of the original: {', '.join(absent)}")
-    picked = table.select(list(like.names))
-    try:
-        return picked.with_schema(like.schema)
-    except TableError as error:
-        raise TableError(f"{what}: {error}") from None
 
 
 def _sizes(train: Table, control: Block, fresh: Block, tables: Sequence[Table]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Models: fit, sample, score, and ask what one record changes."""
 
 from understudy.synth.base import Model
+from understudy.synth.boosted import Boost
 from understudy.synth.cart import Cart
 from understudy.synth.keep import Keep
 from understudy.synth.marginal import Marginal
@@ -8,6 +9,7 @@ from understudy.synth.mixture import Mixture
 from understudy.synth.multinomial import Multinomial
 
 MODELS: dict[str, type[Model]] = {
+    "boosted": Boost,
     "cart": Cart,
     "keep": Keep,
     "marginal": Marginal,

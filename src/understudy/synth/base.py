@@ -10,15 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import PlanError
 from understudy.settings import Settings
+from understudy.settings import require_range as require_range  # noqa: PLC0414 (models take it from here)
 from understudy.tables.encode import Block
 
 Floats = NDArray[np.float64]
@@ -167,20 +166,3 @@ class Recall(Generic[T]):
 
     def __reduce__(self) -> tuple[type[Recall[T]], tuple[()]]:
         return type(self), ()
-
-
-def require_range(
-    where: str, value: float, low: float, high: float = np.inf, *, whole: bool = False
-) -> None:
-    """Raise `PlanError` unless ``low <= value <= high`` (and whole, if asked).
-
-    Example:
-        >>> require_range("visits[0].min_leaf", 5, 1, whole=True)
-    """
-    # 5.0 is no whole number: scikit-learn and NumPy read it as a share, or refuse it, much later.
-    good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    good = good and low <= value <= high
-    if not good:
-        kind = "a whole number" if whole else "a number"
-        limit = f"at least {low}" if np.isinf(high) else f"from {low} to {high}"
-        raise PlanError(where, value, f"{kind} {limit}")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.kernels import leaves
+from understudy.kernels import comb, leaves
 from understudy.kernels.tree import Tree, class_target, grow
 from understudy.synth.base import (
     NOWHERE,
@@ -30,8 +30,6 @@ from understudy.synth.base import (
 )
 from understudy.tables.encode import Block, ColumnEncoding
 
-_FEW_VALUES = 12  # numbers with no more cells than this are split as classes
-
 
 @dataclass(frozen=True)
 class Cart(Model):
@@ -44,6 +42,9 @@ class Cart(Model):
         complexity: a split must lower the impurity by this share of the root's.
         bootstrap: draw donors' weights once per replicate (proper synthesis).
         smooth: draw numbers inside their cell; false hands out exact donors' values.
+        classes: numbers of no more cells than this are split as levels are, others by their rank.
+        spread: draw all rows from one random start on a comb, so that a replicate's counts are as
+            even as whole numbers allow; takes the place of the bootstrap.
         structure_rows: grow the tree on at most this many rows; all rows are donors.
     """
 
@@ -54,6 +55,8 @@ class Cart(Model):
     complexity: float = 0.0
     bootstrap: bool = True
     smooth: bool = True
+    classes: int = 12
+    spread: bool = False
     structure_rows: int = 200_000
 
     def check(self, where: str) -> None:
@@ -63,8 +66,14 @@ class Cart(Model):
             require_range(f"{where}.min_split", self.min_split, 2, whole=True)
         if self.max_depth is not None:
             require_range(f"{where}.max_depth", self.max_depth, 0, whole=True)
+        require_range(f"{where}.classes", self.classes, 0, whole=True)
         require_range(f"{where}.complexity", self.complexity, 0.0, 1.0)
         require_range(f"{where}.structure_rows", self.structure_rows, 1000, whole=True)
+
+    @property
+    def weighs(self) -> bool:
+        """Donors' weights are drawn: a bootstrap, unless draws are spread."""
+        return self.bootstrap and not self.spread
 
     def approximates(self, rows: int) -> str:
         """Above ``structure_rows`` the tree is grown on a sample."""
@@ -90,7 +99,7 @@ class Cart(Model):
             [train.codes[name] for name in given],
             [predictor.width for predictor in predictors],
             [predictor.is_nominal for predictor in predictors],
-            _target(train, column),
+            _target(train, column, self.classes),
             min_leaf=self.min_leaf,
             min_split=self.min_split,
             max_depth=self.max_depth,
@@ -141,7 +150,8 @@ class FittedCart(Fitted):
         """Draw from the donors of each row's leaf."""
         name = self.columns[0]
         leaf = self.leaf_of(given)
-        place = self._places(leaf, rng, within.get(name))
+        spot = comb.spots(self._along(given, leaf), rng) if self.settings.spread else None
+        place = self._places(leaf, rng, within.get(name), spot)
         if self.exact is not None:
             codes, numbers = self.exact.code[place], self.exact.value[place]
             return given.encoding.block({name: codes}, {name: numbers}, given.rows)
@@ -149,12 +159,25 @@ class FittedCart(Fitted):
         values = {} if cells is None else {name: cells.draw(place, rng)}
         return given.encoding.block({name: place}, values, given.rows)
 
+    def _along(self, rows: Block, leaf: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Rows in the order of the comb: by leaf, then by the columns given, the last one first.
+
+        The last one must not be the last key: its rows would then stand as they stood when it was
+        drawn, and this column's spots would be that column's, shifted.
+        """
+        keys = [self.tree.leaf_order()[leaf], *(rows.codes[name] for name in reversed(self.given))]
+        return comb.order(keys, rows.rows)
+
     def _places(
-        self, leaf: NDArray[np.int32], rng: np.random.Generator, limit: Restriction | None
+        self,
+        leaf: NDArray[np.int32],
+        rng: np.random.Generator,
+        limit: Restriction | None,
+        spot: Floats | None,
     ) -> NDArray[np.int32]:
-        bootstrap = self.settings.bootstrap
+        bootstrap = self.settings.weighs
         if limit is None:
-            return leaves.draw(self.donors, leaf, rng, bootstrap=bootstrap)
+            return leaves.draw(self.donors, leaf, rng, bootstrap=bootstrap, spot=spot)
         if self.exact is not None:
             limit = self.exact.limit(limit)
         return leaves.draw_within(
@@ -162,6 +185,7 @@ class FittedCart(Fitted):
             leaf,
             rng,
             bootstrap=bootstrap,
+            spot=spot,
             low=limit.low,
             high=limit.high,
             allowed=limit.allowed,
@@ -186,9 +210,17 @@ class FittedCart(Fitted):
         return np.asarray(result, dtype=np.float64)
 
     def log_prob(self, replicate: Block) -> float:
-        """Dirichlet-multinomial probability of the drawn cells, leaf by leaf."""
+        """Dirichlet-multinomial probability of the drawn cells, leaf by leaf; or the comb's."""
+        if self.settings.spread:
+            return self._log_comb(replicate, self.donors)
         bootstrap = self.settings.bootstrap
         return leaves.log_marginal(self.donors, self._drawn(replicate), bootstrap=bootstrap)
+
+    def _log_comb(self, replicate: Block, donors: leaves.Tally) -> float:
+        """Log of the share of starts that draw this replicate."""
+        leaf = self.leaf_of(replicate)
+        low, high = leaves.parts(donors, leaf, self.place_of(replicate))
+        return comb.log_measure(self._along(replicate, leaf), low, high)
 
     def _drawn(self, replicate: Block) -> leaves.Tally:
         leaf, place = self.leaf_of(replicate), self.place_of(replicate)
@@ -197,10 +229,13 @@ class FittedCart(Fitted):
     def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
         """A change of lgamma terms: the record leaves one (leaf, cell) and enters another.
 
-        The leaves are held: the tree is not grown again for the candidate.
+        The leaves are held: the tree is not grown again for the candidate. Spread draws are
+        recounted: candidates in the same leaf and place share one count.
         """
         old = (int(self.train_leaf[record]), int(self.train_place[record]))
         leaf, place = self.leaf_of(candidates), self.place_of(candidates)
+        if self.settings.spread:
+            return np.stack([self._recounted(old, leaf, place, rep) for rep in replicates])
         bootstrap = self.settings.bootstrap
         return np.stack(
             [
@@ -208,6 +243,22 @@ class FittedCart(Fitted):
                 for drawn in (self.recall(rep, self._drawn) for rep in replicates)
             ]
         )
+
+    def _recounted(
+        self,
+        old: tuple[int, int],
+        leaf: NDArray[np.int32],
+        place: NDArray[np.int32],
+        replicate: Block,
+    ) -> Floats:
+        before = self._log_comb(replicate, self.donors)
+        known = {old: 0.0}
+        result = np.empty(len(leaf))
+        for row, new in enumerate(zip(leaf.tolist(), place.tolist(), strict=True)):
+            if new not in known:
+                known[new] = self._log_comb(replicate, leaves.moved(self.donors, old, new)) - before
+            result[row] = known[new]
+        return result
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The tree and its tally."""
@@ -281,11 +332,11 @@ def fitted_cart(
     return FittedCart(settings, encoding, given, tree, donors, leaf, place, exact)
 
 
-def _target(train: Block, column: str) -> NDArray[Any]:
+def _target(train: Block, column: str, classes: int) -> NDArray[Any]:
     """What the splits should predict: classes, or a standardised number with a missing flag."""
     encoding = train.encoding[column]
     codes = train.codes[column]
-    if not encoding.is_numeric or encoding.size <= _FEW_VALUES:
+    if not encoding.is_numeric or encoding.size <= classes:
         return class_target(codes, encoding.width)
     rank = codes.astype(np.float64)
     gone = codes == encoding.missing

@@ -213,7 +213,11 @@ class FittedMixture(Fitted):
         return given.encoding.block(codes, drawn, given.rows)
 
     def log_density(self, rows: Block) -> Floats:
-        """Log share of the row's missing pattern plus log density of its values, in their units."""
+        """Log share of the row's missing pattern plus log density of its values, in their units.
+
+        The density is the mixture's: that draws are put on the grid and into train's range is not
+        in it.
+        """
         rows = rows.select(self.columns)
         pattern = self.patterns.find(rows)
         share = np.append(self.patterns.count, 0) / max(self.train.rows, 1)

@@ -12,6 +12,8 @@ from understudy.kernels.mixture import GaussianMixture
 from understudy.synth.base import Floats
 from understudy.tables.encode import Block
 
+_SHARED = 10  # an end of the range that so many rows of train share is nobody's own value
+
 
 @dataclass(frozen=True, eq=False)
 class Scale:
@@ -25,6 +27,7 @@ class Scale:
         low: smallest value of train.
         high: largest value of train.
         step: the column's grid (0 for none).
+        stops: whether enough rows share the smallest, and the largest, value (2 × columns).
         varies: the column takes part in the mixture.
     """
 
@@ -33,6 +36,7 @@ class Scale:
     low: Floats
     high: Floats
     step: Floats
+    stops: NDArray[np.bool_]
     varies: NDArray[np.bool_]
 
     @classmethod
@@ -49,6 +53,7 @@ class Scale:
             np.where(empty, np.nan, low),
             np.where(empty, np.nan, high),
             np.array([e.cells.step if e.cells is not None else 0.0 for e in encodings]),
+            np.stack([(values == end).sum(axis=0) >= _SHARED for end in (low, high)]),
             low < high,
         )
 
@@ -69,10 +74,11 @@ class Scale:
         if not grid:
             return result
         for index in np.flatnonzero(self.varies):
-            column, step = result[:, index], self.step[index]
+            low, high, step = self.low[index], self.high[index], self.step[index]
+            column = _inside(result[:, index], low, high, self.stops[:, index])
             if step > 0.0:
-                column = _rounded(column, self.low[index], step)
-            result[:, index] = np.clip(column, self.low[index], self.high[index])
+                column = np.clip(_rounded(column, low, step), low, high)
+            result[:, index] = column
         return result
 
     def log_constant(self, rows: Block) -> Floats:
@@ -209,6 +215,24 @@ def report(fitted: GaussianMixture, points: Floats, asked: int, floor: float) ->
 def _values(rows: Block) -> Floats:
     columns = [rows.values[name] for name in rows.names]
     return np.stack(columns, axis=1) if columns else np.zeros((rows.rows, 0))
+
+
+def _inside(values: Floats, low: float, high: float, stops: NDArray[np.bool_]) -> Floats:
+    """Values back in train's range: onto an end that many people share, else mirrored at it.
+
+    Whatever lies beyond would pile up on the ends. One person's smallest or largest value would
+    then be the most frequent of all.
+
+    Example:
+        >>> ends = np.array([True, False])
+        >>> _inside(np.array([-3.0, 2.0, 11.0]), 0.0, 10.0, ends).tolist()
+        [0.0, 2.0, 9.0]
+    """
+    stopped = np.clip(values, low if stops[0] else None, high if stops[1] else None)
+    width = high - low
+    beyond = (stopped < low) | (stopped > high)
+    mirrored = low + width - np.abs(np.mod(stopped - low, 2 * width) - width)
+    return np.where(beyond, np.clip(mirrored, low, high), stopped)
 
 
 def _rounded(values: Floats, low: float, step: float) -> Floats:

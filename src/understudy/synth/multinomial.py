@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from understudy.errors import PlanError
 from understudy.kernels import multinomial
 from understudy.kernels.multinomial import MultinomialLogit
+from understudy.synth import classes
 from understudy.synth.base import (
     NOWHERE,
     Fitted,
     Floats,
     Model,
-    Restriction,
     Within,
     require_range,
 )
@@ -140,58 +140,13 @@ class FittedMultinomial(Fitted):
         """Draw a class for every row; numbers are then drawn inside their cell."""
         name = self.columns[0]
         if len(self.classes):
-            codes = self._draw(given, rng, within.get(name))
+            scores, spot = self.log_probabilities(given), rng.random(given.rows)
+            codes = classes.draw(scores, self.classes, spot, within.get(name), self.encoding.unseen)
         else:  # train had no rows
             codes = np.full(given.rows, self.encoding.missing, dtype=np.int32)
         cells = self.encoding.cells
         values = {} if cells is None else {name: cells.draw(codes, rng)}
         return given.encoding.block({name: codes}, values, given.rows)
-
-    def _draw(
-        self, given: Block, rng: np.random.Generator, limit: Restriction | None
-    ) -> NDArray[np.int32]:
-        scores = self.log_probabilities(given)
-        spot = rng.random(given.rows)
-        if limit is None:
-            return self._pick(scores, spot)
-        gone = self._gone(scores, spot, limit)
-        for index, code in enumerate(self.classes):
-            column = np.full(given.rows, code, dtype=np.int32)
-            scores[~limit.permits(column), index] = -np.inf
-        if limit.missing is not None:
-            scores[:, self.classes == limit.missing] = -np.inf
-        picked = self._pick(scores, spot)
-        return np.where(gone, np.int32(limit.missing or 0), picked)
-
-    def _pick(self, scores: Floats, spot: Floats) -> NDArray[np.int32]:
-        """The class at ``spot`` (0 to 1) of each row's probabilities; unseen where all are 0."""
-        peak = scores.max(axis=1, keepdims=True)
-        # Relative to the likeliest class allowed: a rule may leave only what is very rare.
-        share = np.exp(scores - np.where(np.isinf(peak), 0.0, peak))
-        total = np.cumsum(share, axis=1)
-        picked = (total <= (spot * total[:, -1])[:, None]).sum(axis=1)
-        # Rounding may put the spot at the very end: the last class that is possible.
-        last = share.shape[1] - 1 - (share[:, ::-1] > 0).argmax(axis=1)
-        codes = self.classes[np.minimum(picked, last)]
-        return np.where(total[:, -1] > 0, codes, self.encoding.unseen).astype(np.int32)
-
-    def _gone(self, scores: Floats, spot: Floats, limit: Restriction) -> NDArray[np.bool_]:
-        """Rows drawn as missing where rules say nothing about it; ``spot`` is spread anew.
-
-        It is as likely as without the rules, and certain where no other class is allowed.
-        """
-        share = np.zeros(len(spot))
-        for index in np.flatnonzero(self.classes == limit.missing):
-            here = limit.permits(np.full(len(spot), limit.missing, dtype=np.int32))
-            share = np.where(here, np.exp(scores[:, index]), 0.0)
-            if limit.allowed is not None and limit.group is not None:
-                others = self.classes[self.classes != limit.missing]
-                only = ~np.asarray(limit.allowed[:, others].any(axis=1))
-                share[here & only[limit.group]] = 1.0
-        gone = spot < share
-        spot -= np.where(gone, 0.0, share)
-        spot /= np.where(gone, 1.0, np.maximum(1.0 - share, 1e-300))
-        return np.asarray(gone)
 
     def log_density(self, rows: Block) -> Floats:
         """Log probability of the row's class, times the density inside the cell of a number."""

@@ -228,7 +228,7 @@ def _keys(
             raise PlanError(f"{where}.{key}", key, f"one of {', '.join(known)}{_close(key, known)}")
     for key in needed:
         if key not in table:
-            raise PlanError(f"{where}.{key}", None, "given")
+            raise PlanError(f"{where}.{key}", None, "a value: it is needed")
 
 
 def _close(name: Any, known: Sequence[str] | Mapping[str, Any]) -> str:

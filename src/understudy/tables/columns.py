@@ -11,8 +11,14 @@ import pyarrow.compute as pc
 
 from understudy.errors import TableError
 from understudy.tables.dates import find_dates, is_compact, read_as, share_of_dates
-from understudy.tables.detect import is_prose, kind_of, with_role
-from understudy.tables.numbers import MOST_DECIMALS, Numbers, find_numbers, share_of_numbers
+from understudy.tables.detect import is_moment, is_prose, kind_of, with_role
+from understudy.tables.numbers import (
+    MOST_DECIMALS,
+    Numbers,
+    find_numbers,
+    marks_thousands,
+    share_of_numbers,
+)
 from understudy.tables.schema import Column, Kind
 from understudy.tables.table import is_text
 
@@ -55,6 +61,12 @@ def read_column(name: str, values: pa.ChunkedArray, mark: str, change: Mapping[s
     if values.null_count == len(values):
         return Read(Column(name, Kind.CATEGORY), values, (f"column {name!r} has no values",))
     found = find_numbers(values, mark)
+    if found is not None and marks_thousands(values, found):
+        note = (
+            f"column {name!r}: its marks seem to separate thousands, so it is read as text; "
+            'remove them, or say kind = "number" if they are decimal marks'
+        )
+        return Read(_text_column(name, values), values, (note,))
     if found is not None and not is_compact(values):
         return _number(name, found)
     dates = find_dates(values)
@@ -79,7 +91,7 @@ def typed_column(field: pa.Field, values: pa.ChunkedArray, change: Mapping[str, 
         if not _numeric(values.type):
             return _declared(name, _as_text(values), ".", change)
         column = replace(column, decimals=_decimals(values))
-    elif not pa.types.is_temporal(values.type):
+    elif not is_moment(values.type):
         return _declared(name, _as_text(values), ".", change)
     if "role" not in change:
         column = with_role(column, values)

@@ -39,6 +39,12 @@ _DATES = (
     "%-d.%-m.%Y",
     "%-m/%-d/%y",
     "%-d/%-m/%y",
+    "%B %d, %Y",
+    "%b %-d, %Y",
+    "%B %-d, %Y",
+    "%-d %b %Y",
+    "%-d %B %Y",
+    "%-d-%b-%Y",
 )
 _COMPACT = "%Y%m%d"
 _YEARS = (1800, 2200)
@@ -56,7 +62,7 @@ _PATTERNS = {
 _TOKEN = re.compile(r"%-?[a-zA-Z]")
 _TIME = re.compile(
     r"^(?P<date>.*?)(?P<sep>[T ]?)(?P<hour>\d\d?):\d\d(?P<seconds>:\d\d(?P<fraction>\.\d{1,9})?)?"
-    r"(?P<zone> ?(?:Z|UTC|[+-]\d\d:?\d\d))?$"
+    r"(?P<half> ?[AP]M)?(?P<zone> ?(?:Z|UTC|[+-]\d\d:?\d\d))?$"
 )
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 
@@ -83,7 +89,9 @@ def find_dates(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[str]] | N
     if not fitting:
         return _several_zones(values)
     chosen = next(iter(fitting.values()))
-    return pa.chunked_array([chosen.take(coded.indices)]), list(fitting)
+    # Without a zero in front, where no cell needs one, is no other reading.
+    differ = [f for f in fitting if "%-" not in f or f.replace("%-", "%") not in fitting]
+    return pa.chunked_array([chosen.take(coded.indices)]), differ
 
 
 def is_compact(values: pa.ChunkedArray) -> bool:
@@ -114,14 +122,17 @@ def candidates(first: str) -> list[str]:
     if found is None:
         return [f for f in (*_DATES, _COMPACT) if _pattern(f).fullmatch(first)]
     clock = "%H:%M" + ("" if found["seconds"] is None else ":%S")
-    if len(found["hour"]) == 1:
-        clock = clock.replace("%H", "%-H")
     if found["fraction"]:
         clock += "%" + str(len(found["fraction"]) - 1) + "f"
-    tail = found["sep"] + clock + (found["zone"] or "")
+    if found["half"]:
+        clock = clock.replace("%H", "%I") + found["half"][:-2] + "%p"
+    # An hour of two digits may be written without its zero elsewhere: 9:05 and 10:05.
+    clocks = [clock, clock.replace("%H", "%-H").replace("%I", "%-I")]
+    tails = [found["sep"] + c + (found["zone"] or "") for c in clocks[len(found["hour"]) == 1 :]]
     if not found["date"]:
-        return [tail] if not found["sep"] and not found["zone"] else []
-    return [f + tail for f in _DATES if _pattern(f).fullmatch(found["date"])]
+        return tails if not found["sep"] and not found["zone"] else []
+    dates = [f for f in _DATES if _pattern(f).fullmatch(found["date"])]
+    return [f + tail for tail in tails for f in dates]
 
 
 def parse_dates(values: pa.Array, form: str) -> pa.Array | None:
@@ -238,7 +249,7 @@ def _parse_fraction(values: pa.Array, plain: str, digits: int) -> pa.Array | Non
 
 
 def _storage(form: str, digits: int) -> pa.DataType:
-    has_clock = "%H" in form or "%-H" in form
+    has_clock = any(hour in form for hour in ("%H", "%-H", "%I", "%-I"))
     if not has_clock:
         return pa.date32()
     if "%Y" not in form and "%y" not in form:

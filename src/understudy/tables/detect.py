@@ -53,18 +53,29 @@ def kind_of(name: str, values: pa.ChunkedArray) -> Kind:
         return Kind.ORDINAL if stored.ordered else Kind.CATEGORY
     if pa.types.is_boolean(stored) or pa.types.is_null(stored):
         return Kind.CATEGORY
-    if pa.types.is_temporal(stored) and not pa.types.is_duration(stored):
+    if is_moment(stored):
         return Kind.DATETIME
     if _is_number(stored):
         return Kind.IDENTIFIER if identifier_reason(name, values) else Kind.NUMBER
     if not _is_string(stored):
-        raise TableError(
-            f"column {name!r} has cells of type {stored}, which is not a number, text or date: "
-            "spread it over plain columns or drop it"
-        )
+        raise unusable(name, stored)
     if is_prose(values):
         return Kind.TEXT
     return Kind.IDENTIFIER if identifier_reason(name, values) else Kind.CATEGORY
+
+
+def unusable(name: str, stored: pa.DataType) -> TableError:
+    """The error for a column of a type that has no kind."""
+    return TableError(
+        f"column {name!r} has cells of type {stored}, which is not a number, text or date: "
+        "spread it over plain columns or drop it"
+    )
+
+
+def is_moment(stored: pa.DataType) -> bool:
+    """Dates, times of day, and instants; not lengths of time, which Arrow calls temporal too."""
+    types = pa.types
+    return bool(types.is_date(stored) or types.is_time(stored) or types.is_timestamp(stored))
 
 
 def suspected_identifiers(table: Table) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,7 @@ class Numbers:
         point_zero: whole values among fractions look like ``3.0``.
         infinite: number of cells that are no finite number, now missing.
         trimmed: cells had spaces around them.
+        mark: the decimal mark.
     """
 
     values: pa.ChunkedArray
@@ -35,6 +37,7 @@ class Numbers:
     point_zero: bool | None = None
     infinite: int = 0
     trimmed: bool = False
+    mark: str = "."
 
 
 def find_numbers(values: pa.ChunkedArray, mark: str = ".") -> Numbers | None:
@@ -68,6 +71,20 @@ def share_of_numbers(values: pa.ChunkedArray, rows: int = 1000) -> float:
     if len(cells) == 0:
         return 0.0
     return float(pc.mean(pc.match_substring_regex(cells, _NUMBER)).as_py())
+
+
+def marks_thousands(values: pa.ChunkedArray, found: Numbers) -> bool:
+    """Tell whether the mark separates thousands: 999, 1,234 and 6,170 in one column.
+
+    Whoever writes 6,170 for 6.17 writes 2 with three digits after the mark as well.
+    """
+    if found.decimals != 3 or found.fixed:
+        return False
+    marked = pc.match_substring(values, found.mark)
+    groups = pc.match_substring_regex(values, r"^-?[1-9]\d{0,2}[.,]\d{3}$")
+    small = pc.match_substring_regex(values, r"^-?\d{1,3}$")
+    zero = _any(pc.and_(marked, pc.ends_with(values, "0")))
+    return zero and _any(small) and _all(pc.if_else(marked, groups, small))
 
 
 def _find(values: pa.ChunkedArray, mark: str) -> Numbers | None:
@@ -107,7 +124,19 @@ def _fractions(values: pa.ChunkedArray, mark: str) -> Numbers | None:
         if narrower is not None and narrower.decimals == 0:
             return Numbers(narrower.values, infinite=infinite)
     decimals, fixed, point_zero = _look(pointed, floats)
-    return Numbers(floats, decimals, fixed, point_zero, infinite)
+    exact = None if decimals is None else _exact(pointed, floats, decimals)
+    values = floats if exact is None else exact
+    return Numbers(values, decimals, fixed, point_zero, infinite, mark=mark)
+
+
+def _exact(texts: pa.ChunkedArray, floats: pa.ChunkedArray, decimals: int) -> Any:
+    """The numbers as decimals, if some have more digits than a float gives back; else None."""
+    most = pc.max(pc.abs(floats)).as_py()
+    if most is None or most * 10.0**decimals < 2.0**53:
+        return None
+    kind = pa.decimal128(38, decimals)
+    exact, given = _cast(texts, kind), _cast(format_numbers(floats, decimals, False), kind)
+    return None if exact is None or given is None or exact.equals(given) else exact
 
 
 def _is_code(values: pa.ChunkedArray) -> bool:
@@ -175,6 +204,9 @@ def format_numbers(
         >>> format_numbers(pa.chunked_array([[1.5, 2.25]]), 2, True).to_pylist()
         ['1.50', '2.25']
     """
+    if pa.types.is_decimal(values.type) and values.type.scale > 0:
+        text = _decimal_text(pc.cast(values, pa.string()), fixed, point_zero)
+        return text if mark == "." else pc.replace_substring(text, pattern=".", replacement=mark)
     if not pa.types.is_floating(values.type):
         return pc.cast(values, pa.string())
     if fixed and decimals is not None:
@@ -182,6 +214,14 @@ def format_numbers(
     else:
         text = _shortest(values, decimals, point_zero)
     return text if mark == "." else pc.replace_substring(text, pattern=".", replacement=mark)
+
+
+def _decimal_text(text: pa.ChunkedArray, fixed: bool, point_zero: bool) -> pa.ChunkedArray:
+    """Exact decimals, which Arrow writes with all zeros at the end."""
+    if fixed:
+        return text
+    bare = pc.replace_substring_regex(text, pattern=r"0+$", replacement="")
+    return pc.replace_substring_regex(bare, pattern=r"\.$", replacement=".0" if point_zero else "")
 
 
 def _fixed(values: pa.ChunkedArray, decimals: int) -> pa.ChunkedArray:

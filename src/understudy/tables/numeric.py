@@ -1,13 +1,15 @@
 """Numbers and dates as floats, and back to what they were stored as.
 
 Whole numbers beyond 2^53 do not fit a float. They are measured from the column's smallest value,
-so that the *differences* fit: a column of 10^30 + small numbers survives exactly.
+so that the *differences* fit: a column of 10^30 + small numbers survives exactly. Where even these
+are too large (hashes of 64 bits), the floats of train's values are remembered with what they stand
+for: a value that is drawn again comes back exactly.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -29,11 +31,15 @@ class Numeric:
         stored: the Arrow type of the original column.
         offset: what is subtracted before a value becomes a float.
         step: the grid that values lie on (0 for none): 1 for whole numbers, 0.01 for cents.
+        known: floats that stand for whole numbers which they cannot hold, ascending.
+        meant: those whole numbers.
     """
 
     stored: pa.DataType
     offset: int
     step: float
+    known: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), compare=False)
+    meant: pa.Array | None = field(default=None, compare=False)
 
     def to_float(self, array: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
         """Values as floats, NaN where missing."""
@@ -52,13 +58,24 @@ class Numeric:
         if pa.types.is_floating(self.stored):
             return pa.array(values, mask=missing).cast(self.stored)
         if pa.types.is_decimal(self.stored):
-            return self._decimals(values)
+            return self._remembered(values, self._decimals(values))
+        return self._remembered(values, self._whole(values, missing))
+
+    def _whole(self, values: NDArray[np.float64], missing: NDArray[np.bool_]) -> pa.Array:
         low, high = _limits(self.stored)
         whole = np.rint(np.where(missing, 0.0, values))
         if self.offset != 0:
             return self._big(whole, missing, low, high)
         whole = np.clip(whole, max(low, -EXACT), min(high, EXACT)).astype(np.int64)
         return _from_integers(pa.array(whole, mask=missing), self.stored)
+
+    def _remembered(self, values: NDArray[np.float64], found: pa.Array) -> pa.Array:
+        """The whole numbers that floats stand for, where these cannot hold them."""
+        if self.meant is None:
+            return found
+        place = np.minimum(np.searchsorted(self.known, values), len(self.known) - 1)
+        same = self.known[place] == values
+        return pc.if_else(pa.array(same), self.meant.take(pa.array(place)), found)
 
     def _decimals(self, values: NDArray[np.float64]) -> pa.Array:
         scale = Decimal(1).scaleb(-self.stored.scale)
@@ -94,7 +111,15 @@ def find_numeric(array: pa.ChunkedArray, column: Column) -> Numeric:
         return Numeric(array.type, _decimal_offset(array), _float_step(array, column))
     low, high = _bounds(whole)
     offset = low if max(abs(low), abs(high)) >= EXACT else 0
-    return Numeric(array.type, offset, _whole_step(whole))
+    numeric = Numeric(array.type, offset, _whole_step(whole))
+    return numeric if high - offset < EXACT else _with_memory(numeric, array)
+
+
+def _with_memory(numeric: Numeric, array: pa.ChunkedArray) -> Numeric:
+    """Remember which whole numbers the floats of a column stand for (the first, if several)."""
+    meant = pc.unique(pc.drop_null(array))
+    known, first = np.unique(numeric.to_float(meant), return_index=True)
+    return replace(numeric, known=known, meant=meant.take(pa.array(first)))
 
 
 def _as_whole(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:

@@ -260,7 +260,8 @@ def parse_step(entry: Mapping[str, Any], key: str) -> Step:
     """
     if not isinstance(entry, Mapping):
         raise PlanError(key, type(entry).__name__, 'a table such as {do = "drop", columns = [...]}')
-    kind = STEPS.get(entry.get("do", ""))
+    name = entry.get("do")
+    kind = STEPS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise PlanError(f"{key}.do", entry.get("do"), f"one of {', '.join(STEPS)}")
     settings = {name: value for name, value in entry.items() if name != "do"}

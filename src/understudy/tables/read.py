@@ -17,7 +17,7 @@ from pyarrow import feather, parquet
 from understudy.errors import TableError
 from understudy.tables.columns import Read, mark_of, read_column, typed_column, without_words
 from understudy.tables.csvfile import read_csv
-from understudy.tables.detect import locations, suggested_weights
+from understudy.tables.detect import locations, suggested_weights, unusable
 from understudy.tables.quasi import likely_quasi
 from understudy.tables.schema import Column, Kind, Layout, Role, Schema
 from understudy.tables.table import Table
@@ -80,6 +80,8 @@ def _load(source: Any) -> tuple[pa.Table, Layout, list[str]]:
 
 def _bytes(source: str | Path) -> bytes:
     if str(source) == "-":
+        if sys.stdin is None:
+            raise TableError("standard input is closed: give a file, or send the table through it")
         return sys.stdin.buffer.read()
     try:
         return Path(source).read_bytes()
@@ -96,11 +98,16 @@ def _ipc(raw: bytes) -> pa.Table:
 
 
 def _from_stream(source: Any) -> tuple[pa.Table, Layout, list[str]]:
+    columns = getattr(source, "columns", ())  # names in pandas and polars, arrays in pyarrow
+    _no_doubled([str(name) for name in columns if isinstance(name, str | int | tuple)])
     try:
         data = pa.table(source)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowException, ValueError, TypeError, NotImplementedError):
         # Arrow's message quotes the cell that did not fit.
-        raise TableError("the frame has a column of mixed types: give each column one") from None
+        raise TableError(
+            "the frame cannot be handed over as a table: a column may have mixed types (give each "
+            "one), or it may be a single column (put it into a frame)"
+        ) from None
     return _typed(data, "parquet")
 
 
@@ -113,16 +120,19 @@ def _arrow(form: str, load: Any) -> tuple[pa.Table, Layout, list[str]]:
 
 
 def _typed(data: pa.Table, form: str) -> tuple[pa.Table, Layout, list[str]]:
-    names = data.column_names
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
-        raise TableError(f"column names must differ; given twice: {', '.join(doubled)}")
+    _no_doubled(data.column_names)
     stored = base64.b64encode(data.schema.serialize().to_pybytes()).decode()
     metadata = {
         key.decode(errors="replace"): value.decode(errors="replace")
         for key, value in (data.schema.metadata or {}).items()
     }
     return data, Layout(format=form, metadata={**metadata, ARROW_SCHEMA: stored}), []
+
+
+def _no_doubled(names: Sequence[str]) -> None:
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise TableError(f"column names must differ; given twice: {', '.join(doubled)}")
 
 
 def _with_missing(names: Iterable[str], changes: Changes, words: Sequence[str]) -> Changes:
@@ -161,7 +171,10 @@ def _column(data: pa.Table, name: str, layout: Layout, change: Mapping[str, Any]
     values = data.column(name)
     if layout.format == "csv" and pa.types.is_string(values.type):
         return read_column(name, values, layout.decimal, change)
-    return typed_column(data.schema.field(name), values, change)
+    try:
+        return typed_column(data.schema.field(name), values, change)
+    except pa.ArrowNotImplementedError:  # no kind holds lists or intervals
+        raise unusable(name, values.type) from None
 
 
 def _with_roles(results: list[Read]) -> list[Column]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -146,6 +147,8 @@ def _checked(where: str, key: str, value: Any) -> Any:
     if key in ("levels", "missing"):
         if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
             raise PlanError(where, value, "a list of texts")
+        if key == "levels" and len(set(value)) < len(value):
+            raise PlanError(where, list(value), "texts that differ")
         return tuple(value)
     if key == "decimals":
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 15:
@@ -158,9 +161,21 @@ def _checked(where: str, key: str, value: Any) -> Any:
     if key in ("format", "label"):
         if not isinstance(value, str):
             raise PlanError(where, value, "a text")
+        if key == "format" and not _tells_dates(value):
+            raise PlanError(where, value, "a date format such as '%d/%m/%Y'")
         return value
     known = "kind, role, levels, missing, decimals, fixed, format, label"
     raise PlanError(where, key, f"one of {known}")
+
+
+def _tells_dates(form: str) -> bool:
+    """Two dates that differ in everything are written differently."""
+    dates = datetime(1999, 12, 31, 23, 59, 58), datetime(2001, 2, 3, 4, 5, 6)
+    try:
+        one, two = (date.strftime(form) for date in dates)
+    except ValueError:
+        return False
+    return one != two
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from understudy.errors import TableError
 
 SAMPLE = 256 * 1024
 _DELIMITERS = ",;\t|^~"
+_RARE = " :"
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -186,7 +187,16 @@ def _delimiter(sample: str) -> str:
         score = (count / max(sum(widths.values()), 1), width)
         if width > 1 and score[0] >= 0.5 and score > best_score:
             best, best_score = delimiter, score
-    return best
+    return best if best_score[1] else _rare_delimiter(lines) or best
+
+
+def _rare_delimiter(lines: str) -> str | None:
+    """A space or a colon, which cells often hold: only if every line has as many of them."""
+    for delimiter in _RARE:
+        widths = {len(row) for row in _rows(lines, delimiter)}
+        if len(widths) == 1 and widths.pop() > 1:
+            return delimiter
+    return None
 
 
 def _records(sample: str, delimiter: str) -> list[tuple[list[str], int, int]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import codecs
 import io
+import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from understudy.tables.table import Table
 
 ARROW_SCHEMA = "ARROW:schema"
 MARK = {"understudy": "synthetic"}
+_PANDAS = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")
 _CHUNK = 200_000
 _BOMS = {
     "utf-8": codecs.BOM_UTF8,
@@ -179,8 +182,29 @@ def _typed(table: Table, synthetic: bool) -> pa.Table:
         array = _as_type(table.column(name), field.type)
         fields.append(field.with_type(array.type))
         arrays.append(array)
-    metadata = {**metadata, **(MARK if synthetic else {})}
+    if synthetic:
+        fields = [_public_field(field) for field in fields]
+    metadata = {**_public(metadata), **MARK} if synthetic else metadata
     return pa.table(arrays, schema=pa.schema(fields, metadata=metadata or None))
+
+
+def _public_field(field: pa.Field) -> pa.Field:
+    """A field with its label alone: what else a writer noted may be about the original's cells."""
+    label = (field.metadata or {}).get(b"label")
+    return field.with_metadata(None if label is None else {b"label": label})
+
+
+def _public(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Of a file's metadata, only what pandas needs to restore types and the index.
+
+    Other notes, such as a frame's ``attrs`` or the extent of a map, are about the original.
+    """
+    try:
+        found = json.loads(metadata.get("pandas", "{}"))
+        kept = {key: found[key] for key in _PANDAS if key in found}
+    except (ValueError, TypeError):
+        return {}
+    return {"pandas": json.dumps(kept)} if kept else {}
 
 
 def _fields(stored: str) -> dict[str, pa.Field]:
@@ -198,5 +222,8 @@ def _as_type(values: pa.ChunkedArray, stored: pa.DataType) -> pa.ChunkedArray:
 
 
 def _dictionary(values: pa.ChunkedArray, stored: pa.DataType) -> pa.ChunkedArray:
-    coded = pc.dictionary_encode(pc.cast(values, stored.value_type)).unify_dictionaries()
-    return coded.cast(stored)
+    inside = stored.value_type
+    if pa.types.is_string_view(inside):  # what polars hands over and Parquet cannot hold
+        inside = pa.string()
+    coded = pc.dictionary_encode(pc.cast(values, inside)).unify_dictionaries()
+    return coded.cast(pa.dictionary(stored.index_type, inside, stored.ordered))

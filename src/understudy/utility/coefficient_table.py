@@ -37,6 +37,8 @@ def coefficient_table(
         rule: how the replicates were made, for `combine`.
     """
     shown = [k for k in range(len(names)) if people[k] >= LEAST and own.estimable[k]]
+    compared = [compare_fits(own, fit) for fit in release]
+    place = np.cumsum(own.estimable) - 1  # where a coefficient stands among those compared
     share = float(np.mean([fit.rows for fit in release])) / own.rows
     rows = [
         {
@@ -45,6 +47,8 @@ def coefficient_table(
             "holdout": _one(held, k, own),
             "synthetic": [_one(fit, k, own) for fit in release],
             "combined": _combined(release, k, own, rule, share),
+            "difference": float(np.median([one.difference[place[k]] for one in compared])),
+            "overlap": float(np.median([one.overlap[place[k]] for one in compared])),
         }
         for k in shown
     ]

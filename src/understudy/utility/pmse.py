@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, features, widths
 from understudy.kernels import propensity
 from understudy.kernels.propensity_view import Scores, logit_scores, tree_scores
+from understudy.settings import LEAST_ROWS, require_range
 from understudy.tables.encode import Block
 
 _ROWS = 50_000
@@ -46,6 +47,11 @@ class Pmse(Measure):
     needs_holdout: ClassVar[bool] = False
     rows: int = _ROWS
     permutations: int = 10
+
+    def check(self, where: str) -> None:
+        """Check the ranges of all settings."""
+        require_range(f"{where}.rows", self.rows, LEAST_ROWS, whole=True)
+        require_range(f"{where}.permutations", self.permutations, 2, whole=True)
 
     def prepare(
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map

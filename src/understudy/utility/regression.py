@@ -166,9 +166,12 @@ class RegressionsJudge(Judge):
             float(np.median([one.overlap for one in compared])),
         )
         note = describe(known, own, fits, compared)
+        # Where the model understates its errors (counts that vary more than Poisson's, say), chance
+        # alone is many of them wide: the margins are, too.
+        unit = max(1.0, float(np.median(np.sqrt(np.diag(spread)))))
         kinds = ((Better.LOWER, _MARGIN_SD), (Better.HIGHER, _MARGIN_IO))
         return [
-            self._estimate(name, known.model.name, value, draws, better, margin, note)
+            self._estimate(name, known.model.name, value, draws, better, margin, unit, note)
             for name, value, draws, (better, margin) in zip(
                 NAMES, medians, chance, kinds, strict=True
             )
@@ -182,6 +185,7 @@ class RegressionsJudge(Judge):
         draws: NDArray[np.float64],
         better: Better,
         margin: float,
+        unit: float,
         note: str,
     ) -> Estimate:
         level = 1 - (1 - self.evidence.level) / len(self.known)
@@ -195,7 +199,7 @@ class RegressionsJudge(Judge):
             min(ends[1], 1.0) if is_share else ends[1],
             float(middle),
             better,
-            self.evidence.margin(name, margin),
+            self.evidence.margin(name, margin) * unit,
             value - float(high),
             value - float(low),
             target=target,

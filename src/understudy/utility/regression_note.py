@@ -45,7 +45,17 @@ def describe(
             + (f", which leaves these without a finite estimate: {_named(lost)}" if lost else "")
         )
     parts += _losses(known, own, fits, compared)
+    parts.append(_worst(known, own, compared))
     return "; ".join(part for part in parts if part)
+
+
+def _worst(known: Known, own: Regression, compared: Sequence[Compared]) -> str:
+    """The coefficient that is furthest off: medians do not see a single one."""
+    off = np.median([one.difference for one in compared], axis=0)
+    place = int(np.flatnonzero(own.estimable)[int(np.argmax(off))])
+    name = known.names[place].replace(";", ",")
+    shown = name if known.people[place] >= LEAST else "one of a rare level"
+    return f"furthest off: {shown}, by {off.max():.3g} standard errors"
 
 
 def _losses(

@@ -12,6 +12,8 @@
     seen.unobserve(place);
     try {
       const spec = JSON.parse(document.getElementById(place.dataset.chart).textContent);
+      const aspect = Number(place.dataset.aspect);
+      if (aspect) spec.height = Math.max(120, Math.min(760, aspect * (place.clientWidth - 60) + 45));
       await vegaEmbed(place, spec, options);
       place.classList.add("drawn");
     } catch (error) {
