@@ -293,7 +293,10 @@ def demo(
 ) -> Outcome:
     """Run the main job on the built-in fictional outbreak."""
     plan = Plan.read("outbreak")
-    return release(outbreak(), out, plan, seed=seed, jobs=jobs, trial=True, progress=progress)
+    table = read_table(outbreak())
+    # A file that any newcomer can open.
+    table = replace(table, layout=replace(table.layout, format="csv"))
+    return release(table, out, plan, seed=seed, jobs=jobs, trial=True, progress=progress)
 
 
 def drawn(study: walk.Study) -> str:
