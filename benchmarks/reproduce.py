@@ -49,7 +49,7 @@ class Plain(Table1):
         model = make_pipeline(
             PolynomialFeatures(self.order, include_bias=False),
             StandardScaler(),
-            LogisticRegression(C=np.inf, solver="lbfgs", max_iter=1000, tol=1e-6),
+            LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-6),
         )
         p = model.fit(rows, label).predict_proba(rows)[:, 1]
         terms = model[-1].coef_.size

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from understudy.errors import InputError
 from understudy.kernels import propensity_design
+from understudy.kernels.binary_logit import fit_binary_logit
 from understudy.kernels.propensity import Propensity, cart, logit, saturated, specks
 
 
@@ -156,8 +157,8 @@ def test_a_fit_that_does_not_converge_falls_back_to_a_named_ridge(monkeypatch):
     plain = binary_logit.fit_binary_logit(x, label)
     newton = binary_logit._newton
 
-    def stubborn(design, label, gram, *, ridge):
-        linear, deviance, converged = newton(design, label, gram, ridge=ridge)
+    def stubborn(design, label, gram, *, ridge, **how):
+        linear, deviance, converged = newton(design, label, gram, ridge=ridge, **how)
         return linear, deviance, converged and ridge > 0
 
     monkeypatch.setattr(binary_logit, "_newton", stubborn)
@@ -348,3 +349,17 @@ def test_the_pmse_alone_is_that_of_a_tree_grown_by_hand():
     wanted = np.mean((tree.predict_proba(both)[:, 1] - 0.4) ** 2)
     found = cart_pmse(x, no[0], z, no[1], [], min_leaf=25, rng=rng)
     assert found == pytest.approx(wanted, rel=0.05)  # midpoints differ between values and ranks
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.3, 3.0])
+def test_chord_steps_end_where_newton_steps_do(shift):
+    """Like tables, unlike ones, and ones that nearly separate."""
+    rng = np.random.default_rng(6)
+    numbers = np.concatenate([rng.normal(size=(800, 4)), rng.normal(shift, 1, (800, 4))])
+    columns = propensity_design.build_design(
+        numbers, np.zeros((1600, 0), np.int32), [], order=3
+    ).columns
+    label = np.repeat([0.0, 1.0], 800)
+    newton, chord = (fit_binary_logit(columns, label, chord=c) for c in (False, True))
+    assert chord.probability == pytest.approx(newton.probability, abs=2e-5)
+    assert (chord.rank, chord.note) == (newton.rank, newton.note)
