@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.plans.plan import Plan
+from understudy.plans.plan import Plan, VisitPlan
 from understudy.study import leaf as search
 from understudy.study.leaf import LEAVES, Trial, choose_leaf
+from understudy.synth.mixture import Mixture
 from understudy.tables.encode import fit_encoding
 from understudy.tables.read import read
 
@@ -121,3 +122,19 @@ def test_shortfall():
     assert search._shortfall(far, far) == 0.0
     assert search._shortfall(near, np.zeros(10)) == 0.0
     assert search._shortfall(np.zeros(0), far) == 0.0
+
+
+def test_what_the_leaf_size_does_not_change_is_fitted_once_per_half(people, monkeypatch):
+    monkeypatch.setattr(search, "_SPLITS", 2)
+    train = people("continuous", 200, 8, 83).train
+    numbers = tuple(name for name in train.names if train.encoding[name].is_numeric)[:2]
+    plan = Plan(visits=(VisitPlan("mixture", numbers, settings={"components": 3}),))
+    fits, fit = [], Mixture.fit
+    monkeypatch.setattr(Mixture, "fit", lambda *a, **k: fits.append(1) or fit(*a, **k))
+    halves = search._halves(train, train.names, 1, map)
+    kept = [search._try(plan, leaf, halves, train.names, 1, map) for leaf in (5, 20, 5)]
+    assert len(fits) == len(halves) == 4
+    for half in halves:
+        half.fits.clear()
+    assert search._try(plan, 5, halves, train.names, 1, map) == kept[0] == kept[2]
+    assert len(fits) == 8

@@ -9,7 +9,7 @@ judges the release.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from understudy.kernels.resample import quantile
 from understudy.kernels.rows import hits_unique
 from understudy.plans.plan import Plan
 from understudy.seeds import stream
-from understudy.synth.sequence import Sequential, Visit
+from understudy.synth.base import Fitted
+from understudy.synth.sequence import FittedSequence, Sequential, Visit
 from understudy.tables.encode import Block
 from understudy.tables.schema import Role
 
@@ -52,13 +53,17 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class _Half:
-    """One half of train to learn from, the other as honest rows, and how close those come."""
+    """One half of train to learn from, the other as honest rows, and how close those come.
+
+    ``fits`` keeps what is the same at every leaf size: a mixture, say.
+    """
 
     inner: Block
     other: Block
     train: Points
     control: Points
     base: NDArray[np.float64]
+    fits: dict[Visit, Fitted] = field(default_factory=dict)
 
 
 def choose_leaf(
@@ -127,11 +132,21 @@ def _try(
     sequence = Sequential(tuple(_without(visit, known) for visit in visits))
     found = []
     for number, half in enumerate(halves):
-        fitted = sequence.fit(half.inner, seed=seed, map_=map_)
+        fitted = _fitted(sequence, half, leaf, seed, map_)
         rows = min(4 * half.inner.rows, max(half.inner.rows, _ROWS // len(halves)))
         synthetic = fitted.sample(rows, seed=seed, replicate=-1 - number).block
         found.append(_excess(half, synthetic, drawn, map_))
     return Trial(leaf, *(float(x) for x in np.mean(found, axis=0)))
+
+
+def _fitted(sequence: Sequential, half: _Half, leaf: int, seed: int, map_: Map) -> FittedSequence:
+    """Fit what the leaf size changes; a visit that it does not change is fitted once."""
+    new = tuple(visit for visit in sequence.visits if visit not in half.fits)
+    fits = dict(zip(new, Sequential(new).fit(half.inner, seed=seed, map_=map_).fitted, strict=True))
+    steady = {v: fit for v, fit in fits.items() if getattr(v.model, "min_leaf", None) != leaf}
+    half.fits.update(steady)
+    fits = {**half.fits, **fits}
+    return FittedSequence(sequence, tuple(fits[v] for v in sequence.visits), half.inner.encoding)
 
 
 def _without(visit: Visit, known: set[str]) -> Visit:
