@@ -1,9 +1,12 @@
 """The section ``[tune]``: read, written, refused; columns by kind."""
 
+from dataclasses import replace
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.api import read
+from understudy.api import read, synthesize
 from understudy.errors import PlanError
 from understudy.plans.plan import Plan, VisitPlan, shipped_plans
 from understudy.plans.tuning import Tuning
@@ -100,3 +103,25 @@ def test_both_plans_of_bale_and_quick_ship():
     assert {"bale-quick", "bale-quick-mnl"} <= set(shipped_plans())
     for name in ("bale-quick", "bale-quick-mnl"):
         assert Plan.read(name).tune is not None and Plan.read(name).name == name
+        assert [step["do"] for step in Plan.read(name).protections] == ["inference-prevention"]
+
+
+@pytest.mark.parametrize("role", ["sensitive", "other"])
+def test_prevention_ships_and_asks_for_sensitive_columns(role):
+    rng = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "sex": rng.choice(["f", "m"], 300),
+            "age": rng.normal(50, 9, 300).round(1),
+            "ill": rng.choice(["no", "yes"], 300, p=[0.96, 0.04]),
+        }
+    )
+    roles = {"sex": {"role": "quasi"}, "age": {"role": "quasi"}, "ill": {"role": role}}
+    plan = replace(Plan.read("bale-quick"), columns=roles, measures=("copies",), calibrate=False)
+    plan = replace(plan, settings={"min_leaf": 20})
+    study = synthesize(table, plan, seed=1)
+    (receipt,) = [one for one in study.findings.receipts if one["step"] == "protect"]
+    if role == "other":
+        assert "no column of role sensitive" in receipt["note"]
+    else:
+        assert receipt["largest ratio of ill after"] <= 10
