@@ -111,9 +111,11 @@ class ClosenessJudge(Judge):
 
     def _note(self, release: Block, found: dict[str, Floats]) -> str:
         asked = min(release.rows, self.evidence.queries)
-        left = 1 - found["nndr"].size / max(found["dcr"].size, 1)
+        left, honest = _undefined(found), _undefined(self.reference)
         sampled = "" if asked == release.rows else f"; {asked} of {release.rows} rows asked"
-        zero = f"; d1/d5 undefined for {left:.1%} of rows" if left > 0 else ""
+        zero = ""
+        if left > 0 or honest > 0:
+            zero = f"; d1/d5 undefined for {left:.1%} of rows, {honest:.1%} of the holdout's"
         return f"metric {self.evidence.metric} over {len(self.columns)} columns{sampled}{zero}"
 
     def _share(
@@ -148,6 +150,11 @@ class ClosenessJudge(Judge):
         return _estimate(
             name, value, reference, draws, base, Better.HIGHER, margin, self.evidence.level, note
         )
+
+
+def _undefined(found: dict[str, Floats]) -> float:
+    """Share of rows that equal five rows of train: 0/0 is neither 0 nor 1."""
+    return 1 - found["nndr"].size / max(found["dcr"].size, 1)
 
 
 def _estimate(
