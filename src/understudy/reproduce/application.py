@@ -71,6 +71,6 @@ _NOTES = (
     "people, so that standard errors are those of splits of these people, not of other people.",
     "“Ceiling” is not in the paper: parameters found under a ceiling on the share of rows nearer "
     "to those learnt from (table2).",
-    "The paper's peer, MOSTLY AI's engine, is skipped: there is no environment for it.",
+    "The paper's peer, MOSTLY AI's engine, is not part of this comparison.",
     'Prevention bounds the ratio at every δ (delta = "all").',
 )
