@@ -305,6 +305,29 @@ def start(arguments, folder, stdin=None, stdout=subprocess.PIPE, setup=None, **e
     )  # fmt: skip
 
 
+ABORTS = """
+import atexit, os, runpy, sys
+atexit.register(os.abort)
+sys.argv = ["understudy", *{arguments!r}]
+runpy.run_module("understudy", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments, status, out",
+    [
+        (["inspect", "t.csv"], 0, b"120 rows"),
+        (["verify", "absent"], 2, b""),
+        (["assess", "t.csv", "t.csv", "--out", "at-once"], 3, b"A gate fails"),
+    ],
+)
+def test_the_end_of_a_library_does_not_change_the_status(work, arguments, status, out):
+    """Arrow's threads abort some processes when they end, after all was done and said."""
+    code = ABORTS.format(arguments=arguments)
+    run = subprocess.run([sys.executable, "-c", code], cwd=work, capture_output=True, check=False)
+    assert run.returncode == status and out in run.stdout
+
+
 HOOK = """
 import os, signal, sys
 from understudy import cli, folder, api
