@@ -189,16 +189,18 @@ def _columns(rows: Sequence[Row]) -> Use | None:
     return _use("Counts and averages of single columns", state, " ".join(parts))
 
 
+def _measured(rows: Sequence[Row], measure: str) -> tuple[list[Row], list[Row]]:
+    """Rows of a measure that have a number: about the whole table, and about a part of it."""
+    found = [row for row in rows if row.measure == measure and row.item["value"] is not None]
+    return [row for row in found if not row.target], [row for row in found if row.target]
+
+
 def _pairs(rows: Sequence[Row]) -> Use | None:
-    found = [
-        row for row in rows if row.measure == "pair.distance" and row.item["value"] is not None
-    ]
-    overall = [row for row in found if not row.target]
+    overall, worst = _measured(rows, "pair.distance")
     if not overall:
         return None
     mean = overall[0]
     text = f"On average {mean.value} of rows misplaced ({mean.reference} by chance)."
-    worst = [row for row in found if row.target]
     if worst:
         one = worst[0]
         text += f" Worst pair: {one.target}, {one.value} ({one.reference} by chance)."
@@ -206,15 +208,11 @@ def _pairs(rows: Sequence[Row]) -> Use | None:
 
 
 def _places(rows: Sequence[Row]) -> Use | None:
-    found = [
-        row for row in rows if row.measure == "l_function.gap" and row.item["value"] is not None
-    ]
-    overall = [row for row in found if not row.target]
+    overall, marks = _measured(rows, "l_function.gap")
     if not overall:
         return None
     one = overall[0]
     text = f"Largest difference of L: {one.value} ({one.interval}); {one.reference} by chance."
-    marks = [row for row in found if row.target]
     names = list(dict.fromkeys(row.target for row in marks if row.state == "fails"))
     if marks:
         text += f" Off for marks: {_listed(names)}." if names else " No mark is off for certain."

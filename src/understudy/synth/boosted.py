@@ -14,7 +14,6 @@ from understudy.kernels.boosting import Boosted
 from understudy.synth import classes
 from understudy.synth.base import (
     NOWHERE,
-    Fitted,
     Floats,
     Model,
     Restriction,
@@ -110,7 +109,7 @@ def _classes(count: NDArray[np.int64], encoding: ColumnEncoding, most: int) -> N
 
 
 @dataclass(frozen=True, eq=False)
-class FittedBoost(Fitted):
+class FittedBoost(classes.OfTrain):
     """Probabilities of classes, and train's frequencies inside each.
 
     Attributes:
@@ -128,21 +127,6 @@ class FittedBoost(Fitted):
     joined: NDArray[np.int32]
     count: NDArray[np.int64]
     model: Boosted
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The one column that is drawn."""
-        return self.train.names[:1]
-
-    @property
-    def given(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The predictors."""
-        return self.train.names[1:]
-
-    @property
-    def encoding(self) -> ColumnEncoding:
-        """The encoding of the column."""
-        return self.train.encoding[self.columns[0]]
 
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw a class for every row, a code inside it, and a number inside its cell."""

@@ -5,9 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.synth.base import Floats, Restriction
+from understudy.synth.base import Fitted, Floats, Restriction
+from understudy.tables.encode import Block, ColumnEncoding
 
 Codes = NDArray[np.int32]
+
+
+class OfTrain(Fitted):
+    """A fit that keeps what it was fitted to: the first column is drawn, the others predict."""
+
+    train: Block
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The one column that is drawn."""
+        return self.train.names[:1]
+
+    @property
+    def given(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The predictors."""
+        return self.train.names[1:]
+
+    @property
+    def encoding(self) -> ColumnEncoding:
+        """The encoding of the column."""
+        return self.train.encoding[self.columns[0]]
 
 
 def draw(

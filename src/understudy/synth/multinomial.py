@@ -15,7 +15,6 @@ from understudy.kernels.multinomial import MultinomialLogit
 from understudy.synth import classes
 from understudy.synth.base import (
     NOWHERE,
-    Fitted,
     Floats,
     Model,
     Within,
@@ -23,7 +22,7 @@ from understudy.synth.base import (
 )
 from understudy.synth.refit import swap_by_refit
 from understudy.synth.terms import Term, Terms
-from understudy.tables.encode import Block, ColumnEncoding
+from understudy.tables.encode import Block
 
 _MOST_CELLS = 50  # a number with more cells has too many classes
 
@@ -100,7 +99,7 @@ class Multinomial(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class FittedMultinomial(Fitted):
+class FittedMultinomial(classes.OfTrain):
     """Coefficients of the classes that train has.
 
     Attributes:
@@ -116,21 +115,6 @@ class FittedMultinomial(Fitted):
     terms: Terms
     classes: NDArray[np.int32]
     model: MultinomialLogit
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The one column that is drawn."""
-        return self.train.names[:1]
-
-    @property
-    def given(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The predictors."""
-        return self.train.names[1:]
-
-    @property
-    def encoding(self) -> ColumnEncoding:
-        """The encoding of the column."""
-        return self.train.encoding[self.columns[0]]
 
     def log_probabilities(self, rows: Block) -> Floats:
         """Log probability of every class for every row."""
