@@ -15,12 +15,14 @@ from threadpoolctl import threadpool_limits
 from benchmarks._clock import exponent, timed
 from benchmarks._mixed import factor
 from benchmarks.neighbours import LEVELS, census
-from understudy.kernels import leaves, mixture, multinomial, propensity
+from understudy.kernels import boosting, comb, leaves, mixture, multinomial, propensity
 from understudy.kernels.ball_counts import tally
 from understudy.kernels.balls import Around, shells
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.pairs import ripley
+from understudy.kernels.propensity_view import tree_scores
+from understudy.kernels.regression import fit_regression
 from understudy.kernels.resample import quantile_draws
 from understudy.kernels.rows import overlap_null
 from understudy.kernels.tree import class_target, grow
@@ -177,6 +179,31 @@ def _share_of_first(rows: int, rng: np.random.Generator) -> Task:
     return lambda: share_of_first(spread_hits(nearest_row, twin), first)
 
 
+def _comb(rows: int, rng: np.random.Generator) -> Task:
+    along, low = rng.permutation(rows), rng.random(rows) * 0.5
+    return lambda: comb.log_measure(along, low, low + 0.5)
+
+
+def _boost(rows: int, rng: np.random.Generator) -> Task:
+    codes, levels, nominal = _codes(rows, rng)
+    label = factor(codes[3] + 40 * rng.normal(size=rows), 3, rng).astype(np.int32)
+    # Rounds are chosen from the data; held fast here, so that rows alone differ.
+    growth = boosting.Growth(20, 4, 20, 0.1, 1.0, 0.0)
+    return lambda: boosting.grow(codes, levels, nominal, label, growth, 1)
+
+
+def _regression(rows: int, rng: np.random.Generator) -> Task:
+    design = np.column_stack([np.ones(rows), rng.normal(size=(rows, 11))])
+    answer = (rng.random(rows) < 1 / (1 + np.exp(-design[:, 1]))).astype(float)
+    return lambda: fit_regression(design, answer, "logistic")
+
+
+def _view(rows: int, rng: np.random.Generator) -> Task:
+    no = np.zeros((rows, 0), np.int32)
+    one, other = rng.normal(size=(2, rows, 4))
+    return lambda: tree_scores(one, no, other, no, [], rng=np.random.default_rng(1))
+
+
 CASES = (
     Case("tree.grow", "rows x log rows", 160_000, _grow),
     Case("tree.apply", "rows x depth", 800_000, _apply),
@@ -194,6 +221,10 @@ CASES = (
     Case("balls.shells", "records x rows of a cell", 800_000, _shells),
     Case("ball_counts.tally", "records x rows of a cell", 800_000, _ball_tally),
     Case("pairs.ripley", "rows^2", 8_000, _ripley),
+    Case("comb.log_measure", "rows x log rows", 800_000, _comb),
+    Case("boosting.grow", "rows x predictors x classes x rounds", 80_000, _boost),
+    Case("regression.fit", "rows x terms^2 x steps", 80_000, _regression),
+    Case("propensity_view.trees", "rows x log rows", 40_000, _view),
     Case("nearer.share_of_first", "rows", 1_600_000, _share_of_first),
     Case("resample.quantile_draws", "rows x log rows + draws", 1_600_000, _quantile_draws),
 )

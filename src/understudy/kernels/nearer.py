@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def spread_hits(nearest: NDArray[np.int64], twin: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Queries that each row attracts, shared equally among rows that are equal.
+    """Queries that each row attracts, shared equally among rows that are equal. Cost: rows.
 
     Args:
         nearest: row nearest to each query.
@@ -34,6 +34,7 @@ def share_of_first(
         Var = n₁·n₂ / (n·(n − 1)) · Σ (h_i − h̄)² / (Σ h_i)².
 
     The deviation covers the chance of both: which rows ask, and which rows were held out.
+    Cost: rows.
 
     Example:
         >>> share, mean, sd = share_of_first(np.array([1.0, 1.0, 2.0, 0.0]), np.arange(4) < 2)
