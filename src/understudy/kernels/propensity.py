@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from understudy.errors import InputError
 from understudy.kernels.binary_logit import fit_binary_logit
-from understudy.kernels.propensity_design import build_design, merge_rare
+from understudy.kernels.propensity_design import build_design, merge_rare, pool
 
 Float = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -87,7 +87,7 @@ def logit(
         >>> far.terms, far.null, far.ratio > 50
         (3, 'two draws: (k-1)c(1-c)/N', True)
     """
-    numbers, codes, label = _stack(numbers_t, codes_t, numbers_z, codes_z)
+    numbers, codes, label = pool(numbers_t, codes_t, numbers_z, codes_z)
     design = build_design(numbers, codes, levels, order=order, most=most)
     fit = fit_binary_logit(design.columns, label, chord=chord)
     c, free = float(label.mean()), fit.rank - 1
@@ -140,7 +140,7 @@ def cart(
     """
     if permutations < 2:
         raise InputError(f"permutations: got {permutations}, expected at least 2")
-    numbers, codes, label = _stack(numbers_t, codes_t, numbers_z, codes_z)
+    numbers, codes, label = pool(numbers_t, codes_t, numbers_z, codes_z)
     merged = [merge_rare(codes[:, j], levels[j], rare=min_leaf) for j in range(codes.shape[1])]
     stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, max_depth)
     jobs = [(stream, i > 0) for i, stream in enumerate(rng.spawn(permutations + 1))]
@@ -182,7 +182,7 @@ def cart_pmse(
         >>> cart_pmse(x, no, x, no, [], rng=rng)
         0.0
     """
-    numbers, codes, label = _stack(numbers_t, codes_t, numbers_z, codes_z)
+    numbers, codes, label = pool(numbers_t, codes_t, numbers_z, codes_z)
     merged = [merge_rare(codes[:, j], levels[j], rare=min_leaf) for j in range(codes.shape[1])]
     stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, None)
     o, s = stacked.grow((rng, False))
@@ -233,16 +233,6 @@ def specks(scores_t: Float, scores_z: Float) -> float:
     scores = np.concatenate([scores_t, scores_z])
     synthetic = np.repeat([0.0, 1.0], [len(scores_t), len(scores_z)])
     return _distance(scores, 1 - synthetic, synthetic)
-
-
-def _stack(
-    numbers_t: Float, codes_t: Codes, numbers_z: Float, codes_z: Codes
-) -> tuple[Float, Codes, Float]:
-    if not (len(numbers_t) and len(numbers_z)):
-        raise InputError("pMSE needs rows in both tables")
-    label = np.repeat([0.0, 1.0], [len(numbers_t), len(numbers_z)])
-    numbers = np.concatenate([numbers_t, numbers_z]).astype(np.float64, copy=False)
-    return numbers, np.concatenate([codes_t, codes_z]), label
 
 
 def _dense_ranks(numbers: Float) -> npt.NDArray[np.float32]:

@@ -14,6 +14,8 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from understudy.errors import InputError
+
 Float = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
@@ -140,3 +142,20 @@ def _sensible(chosen: tuple[_Term, ...]) -> bool:
         if same and not (first is second and first.power):
             return False
     return True
+
+
+def pool(
+    numbers_t: Float, codes_t: Codes, numbers_z: Float, codes_z: Codes
+) -> tuple[Float, Codes, Float]:
+    """Both tables in one, real rows first, with labels 0 and 1. Cost: rows.
+
+    Example:
+        >>> no = np.zeros((2, 0), np.int32)
+        >>> pool(np.zeros((2, 1)), no, np.ones((2, 1)), no)[2].tolist()
+        [0.0, 0.0, 1.0, 1.0]
+    """
+    if not (len(numbers_t) and len(numbers_z)):
+        raise InputError("pMSE needs rows in both tables")
+    label = np.repeat([0.0, 1.0], [len(numbers_t), len(numbers_z)])
+    numbers = np.concatenate([numbers_t, numbers_z]).astype(np.float64, copy=False)
+    return numbers, np.concatenate([codes_t, codes_z]), label

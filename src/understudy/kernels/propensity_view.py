@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 from sklearn.tree import DecisionTreeClassifier
 
 from understudy.kernels.binary_logit import fit_binary_logit
-from understudy.kernels.propensity_design import build_design, merge_rare
+from understudy.kernels.propensity_design import build_design, merge_rare, pool
 
 Float = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -46,7 +46,7 @@ def logit_scores(
         >>> np.unique(logit_scores(x, no, x, no, []).real.round(6)).tolist()
         [0.5]
     """
-    numbers, codes, label = _stacked(numbers_t, codes_t, numbers_z, codes_z)
+    numbers, codes, label = pool(numbers_t, codes_t, numbers_z, codes_z)
     score = fit_binary_logit(build_design(numbers, codes, levels).columns, label).probability
     return Scores(score[label == 0], score[label == 1], np.zeros(0))
 
@@ -74,7 +74,7 @@ def tree_scores(
         >>> bool(tree_scores(x, no, z, no, [], rng=rng).used[1] > 0.8)
         True
     """
-    numbers, codes, label = _stacked(numbers_t, codes_t, numbers_z, codes_z)
+    numbers, codes, label = pool(numbers_t, codes_t, numbers_z, codes_z)
     ranks = rankdata(np.where(np.isnan(numbers), -np.inf, numbers), "dense", axis=0)
     merged = [merge_rare(codes[:, j], levels[j], rare=min_leaf) for j in range(codes.shape[1])]
     half = rng.permutation(len(label)) % 2 == 0
@@ -88,14 +88,6 @@ def tree_scores(
         score[~seen] = tree.tree_.value[tree.apply(x[~seen]), 0, -1]
         used += tree.feature_importances_ / 2
     return Scores(score[label == 0], score[label == 1], used)
-
-
-def _stacked(
-    numbers_t: Float, codes_t: Codes, numbers_z: Float, codes_z: Codes
-) -> tuple[Float, Codes, Float]:
-    label = np.repeat([0.0, 1.0], [len(numbers_t), len(numbers_z)])
-    numbers = np.concatenate([numbers_t, numbers_z]).astype(np.float64, copy=False)
-    return numbers, np.concatenate([codes_t, codes_z]), label
 
 
 def _by_share(codes: Codes, label: Float, seen: npt.NDArray[np.bool_]) -> Float:
