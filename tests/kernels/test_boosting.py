@@ -61,11 +61,13 @@ def walk(arrays, codes, classes):
 def test_arrays_hold_all_that_was_learnt(classes):
     codes, levels, nominal, label, _ = world(600)
     label = np.minimum(label, classes - 1)
-    model = grow(codes, levels, nominal, label, SMALL, 1)
-    some = [column[:50] for column in codes]
-    np.testing.assert_allclose(
-        walk(model.arrays(), some, classes), model.probabilities(some, 50), atol=1e-9
-    )
+    model = grow(codes, levels, nominal, label, replace(SMALL, members=2), 1)
+    some, arrays = [column[:50] for column in codes], model.arrays()
+    walked = [
+        walk({key[2:]: value for key, value in arrays.items() if key[0] == member}, some, classes)
+        for member in "01"
+    ]
+    np.testing.assert_allclose(np.mean(walked, axis=0), model.probabilities(some, 50), atol=1e-9)
 
 
 def test_stops_where_held_rows_say():
@@ -99,6 +101,23 @@ def test_caution_keeps_what_was_seen_and_what_was_not_alike():
     assert gaps[1] < gaps[0]
 
 
+def test_members_are_fits_with_other_rows_held_and_their_mean_is_nearer_to_the_law():
+    codes, levels, nominal, label, law = world(1500, seed=2)
+    alone = [grow(codes, levels, nominal, label, SMALL, 7 + k) for k in range(4)]
+    found = grow(codes, levels, nominal, label, replace(SMALL, members=4), 7)
+    each = [model.probabilities(codes, 1500) for model in alone]
+    np.testing.assert_allclose(found.probabilities(codes, 1500), np.mean(each, axis=0), atol=1e-12)
+    # By Jensen's inequality, whatever the law: no false alarm.
+    error = [np.square(p - law).mean() for p in each]
+    assert np.square(np.mean(each, axis=0) - law).mean() < np.mean(error)
+
+
+def test_a_member_that_learns_nothing_says_the_share():
+    share = np.array([0.25, 0.75])
+    model = boosting.Boosted(share, (None, None), {})
+    assert model.probabilities([], 3) == pytest.approx(np.tile(share, (3, 1)))
+
+
 def test_nothing_to_learn_is_the_share():
     label = np.repeat([0, 1, 2], [30, 20, 10]).astype(np.int32)
     noise = [np.zeros(60, dtype=np.int32)]
@@ -107,7 +126,7 @@ def test_nothing_to_learn_is_the_share():
         assert model.probabilities(codes, 2) == pytest.approx(
             np.tile([1 / 2, 1 / 3, 1 / 6], (2, 1))
         )
-    assert grow(noise, [1], [False], np.zeros(60, np.int32), SMALL, 1).model is None
+    assert grow(noise, [1], [False], np.zeros(60, np.int32), SMALL, 1).members == (None,)
 
 
 def test_more_levels_than_the_library_orders():

@@ -45,7 +45,7 @@ def test_draws_have_the_model_s_shares(make):
 def test_spread_replicates_have_the_probability_they_say(make):
     """Three rows, all outcomes, 1,000 replicates: shares against exp(log_prob), which sums to 1."""
     block = make.encoded(make.levels(x=["a", "b", "b"] * 40, y=["u", "v", "w"] * 40))
-    model = Boost(spread=True, min_leaf=10, rounds=5).fit(block, ("y",), ("x",), rng=stream(1))
+    model = Boost(spread=3, min_leaf=10, rounds=5).fit(block, ("y",), ("x",), rng=stream(1))
     known, rng, repeats = block.select(("x",)).take(np.arange(3)), stream(2), 1_000
     size = block.encoding["y"].size
     seen = np.zeros((size,) * 3)
@@ -68,7 +68,7 @@ def test_relations_are_learnt(make):
     y = np.where(rng.random(3000) < 0.9, x, rng.integers(0, 3, 3000))
     names = np.array(["a", "b", "c"])
     block = make.encoded(make.levels(x=names[x].tolist(), y=names[y].tolist()))
-    for spread in (False, True):
+    for spread in (1, 600):
         model = fit(block, "y", ("x",), rounds=60, spread=spread)
         drawn = block.encoding.decode(
             block.select(("x",)).join(model.sample(block.select(("x",)), rng=stream(4)))
@@ -83,11 +83,11 @@ def test_spread_counts_are_nearer_to_what_is_expected(make):
     block = make.encoded(make.mixed(rows=600))
     given = block.select(GIVEN)
     errors = {}
-    for spread in (False, True):
+    for spread in (1, 600):
         model = fit(block, spread=spread)
         counts = [
             np.bincount(model.sample(given, rng=stream(5, r)).codes["grade"], minlength=9)
             for r in range(40)
         ]
         errors[spread] = np.std(counts, axis=0).max()
-    assert errors[True] < errors[False] / 4
+    assert errors[600] < errors[1] / 4

@@ -21,7 +21,8 @@ COUNTABLE = [
     pytest.param(Cart(min_leaf=1), ("sex", "age", "grade"), id="cart-lone-leaves"),
     pytest.param(Cart(min_leaf=3, bootstrap=False), ("sex", "age"), id="cart-plain"),
     pytest.param(Cart(min_leaf=3, smooth=False), ("sex", "age"), id="cart-exact"),
-    pytest.param(Cart(min_leaf=3, spread=True), ("sex", "age"), id="cart-spread"),
+    pytest.param(Cart(min_leaf=3, spread=100), ("sex", "age"), id="cart-spread"),
+    pytest.param(Cart(min_leaf=3, spread=4), ("sex", "age"), id="cart-combs"),
 ]
 
 
@@ -168,10 +169,11 @@ def test_frequencies_of_whole_replicates(make):
     assert total == pytest.approx(1.0)
 
 
-def test_frequencies_of_whole_spread_replicates(make):
+@pytest.mark.parametrize("spread", [2, 3])
+def test_frequencies_of_whole_spread_replicates(make, spread):
     """The same with spread draws: few outcomes are possible, and their shares are the comb's."""
     block = make.encoded(make.levels(x=["a", "a", "b", "b", "c"]))
-    fit = Cart(spread=True).fit(block, ("x",), (), rng=stream(1))
+    fit = Cart(spread=spread).fit(block, ("x",), (), rng=stream(1))
     empty, rng, repeats = block.encoding.empty(3), stream(2), 30_000
     seen = np.zeros((3, 3, 3))
     for _ in range(repeats):
@@ -181,7 +183,7 @@ def test_frequencies_of_whole_spread_replicates(make):
         codes = {"x": np.array(outcome, dtype=np.int32)}
         p = np.exp(fit.log_prob(Block(block.encoding, 3, codes, {})))
         total += p
-        # 27 outcomes, 4.5 SDs each: false alarm below 2e-4 in all.
+        # 27 outcomes, 4.5 SDs each: false alarm below 2e-4 in each case.
         assert abs(seen[outcome] / repeats - p) <= 4.5 * np.sqrt(p * (1 - p) / repeats) + 1e-9
     assert total == pytest.approx(1.0)
 

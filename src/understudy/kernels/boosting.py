@@ -45,46 +45,53 @@ class Growth:
     rate: float
     penalty: float
     caution: float
+    members: int = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Boosted:
-    """Fitted class probabilities.
+    """Fitted class probabilities: the mean over members.
 
     Attributes:
-        share: share of each class in train; all there is where nothing can be learnt.
-        model: scikit-learn's booster, or None.
+        share: share of each class in train: what a member that can learn nothing says.
+        members: scikit-learn's boosters; None for one that can learn nothing.
         ranks: order of the codes of each predictor that has too many levels, by its place.
     """
 
     share: Floats
-    model: Any
+    members: tuple[Any, ...]
     ranks: dict[int, Ints]
 
     def probabilities(self, codes: Sequence[Ints], rows: int) -> Floats:
         """Probability of every class for every row. Cost: rows x trees x depth."""
-        if self.model is None:
-            return np.tile(self.share, (rows, 1))
+        found = np.zeros((rows, len(self.share)))
+        learnt = [member for member in self.members if member is not None]
+        matrix = _matrix(codes, self.ranks) if learnt else None
         with _threads().limit(limits=1, user_api="openmp"):
-            found: Floats = self.model.predict_proba(_matrix(codes, self.ranks))
-        return found
+            for member in learnt:
+                found += member.predict_proba(matrix)
+        return (found + (len(self.members) - len(learnt)) * self.share) / len(self.members)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All nodes of all trees, round by round and class by class, and where each tree begins."""
-        plain = {"share": self.share} | {f"rank.{j}": rank for j, rank in self.ranks.items()}
-        if self.model is None:
-            return plain
-        trees = [tree for round_ in self.model._predictors for tree in round_]
-        nodes = np.concatenate([tree.nodes for tree in trees])
-        sets = [tree.raw_left_cat_bitsets.reshape(-1, 8) for tree in trees]
-        return {
-            **plain,
-            "baseline": np.ravel(self.model._baseline_prediction),
-            **{f"node.{name}": nodes[name] for name in NODE},
-            "tree.start": np.cumsum([0, *(len(tree.nodes) for tree in trees)]),
-            "set": np.concatenate(sets),
-            "set.start": np.cumsum([0, *map(len, sets)]),
-        }
+        """All nodes of all trees, by member, round and class, and where each tree begins."""
+        found = {"share": self.share} | {f"rank.{j}": rank for j, rank in self.ranks.items()}
+        for place, member in enumerate(self.members):
+            if member is not None:
+                found |= {f"{place}/{key}": value for key, value in _nodes(member).items()}
+        return found
+
+
+def _nodes(member: Any) -> dict[str, NDArray[Any]]:
+    trees = [tree for round_ in member._predictors for tree in round_]
+    nodes = np.concatenate([tree.nodes for tree in trees])
+    sets = [tree.raw_left_cat_bitsets.reshape(-1, 8) for tree in trees]
+    return {
+        "baseline": np.ravel(member._baseline_prediction),
+        **{f"node.{name}": nodes[name] for name in NODE},
+        "tree.start": np.cumsum([0, *(len(tree.nodes) for tree in trees)]),
+        "set": np.concatenate(sets),
+        "set.start": np.cumsum([0, *map(len, sets)]),
+    }
 
 
 def grow(
@@ -108,18 +115,34 @@ def grow(
     """
     share = np.bincount(label) / max(len(label), 1)
     if len(share) < 2 or not len(codes):
-        return Boosted(share, None, {})
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
+        return Boosted(share, (None,), {})
     many = [j for j in range(len(codes)) if nominal[j] and levels[j] > MOST_LEVELS]
     ranks = {j: category_rank(codes[j], levels[j], label) for j in many}
+    matrix = _matrix(codes, ranks)
+    unordered = [n and j not in ranks for j, n in enumerate(nominal)]
+    # The limit holds for the calling thread: workers have the cores, and threads of threads would
+    # wait for one another (measured on a busy machine: 80 times as long).
+    with _threads().limit(limits=1, user_api="openmp"):
+        members = [
+            _member(matrix, unordered, label, growth, seed + number)
+            for number in range(growth.members)
+        ]
+    return Boosted(share, tuple(members), ranks)
+
+
+def _member(
+    matrix: Floats, unordered: Sequence[bool], label: Ints, growth: Growth, seed: int
+) -> Any:
+    """One fit, with as many rounds as rows held by the seed's draw are worth; None for none."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     plain = partial(
         HistGradientBoostingClassifier,
         max_leaf_nodes=growth.leaves,
         min_samples_leaf=growth.min_leaf,
         learning_rate=growth.rate,
         l2_regularization=growth.penalty,
-        categorical_features=[n and j not in ranks for j, n in enumerate(nominal)],
+        categorical_features=unordered,
         random_state=seed,
     )
     stopped = plain(
@@ -128,16 +151,10 @@ def grow(
         validation_fraction=HELD,
         n_iter_no_change=PATIENCE,
     )
-    matrix = _matrix(codes, ranks)
-    # The limit holds for the calling thread: workers have the cores, and threads of threads would
-    # wait for one another (measured on a busy machine: 80 times as long).
-    with _threads().limit(limits=1, user_api="openmp"):
-        stopped.fit(matrix, label)
-        best = _rounds(stopped.train_score_, stopped.validation_score_, growth.caution)
-        if best == 0:
-            return Boosted(share, None, {})
-        # Once more on all rows: each then counts for less, and all that they tell is used.
-        return Boosted(share, plain(max_iter=best, early_stopping=False).fit(matrix, label), ranks)
+    stopped.fit(matrix, label)
+    best = _rounds(stopped.train_score_, stopped.validation_score_, growth.caution)
+    # Once more on all rows: each then counts for less, and all that they tell is used.
+    return plain(max_iter=best, early_stopping=False).fit(matrix, label) if best else None
 
 
 def _rounds(fitted: Floats, held: Floats, caution: float) -> int:

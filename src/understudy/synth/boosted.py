@@ -41,7 +41,8 @@ class Boost(Model):
         rate: share of each tree that is added.
         penalty: ridge on the leaves' values.
         classes: about how many classes at most.
-        spread: draw all rows from one random start on a comb, as `Cart` does.
+        spread: so many like rows draw from one random start, as in `Cart`.
+        members: fits to average, each with other rows held.
     """
 
     name: ClassVar[str] = "boosted"
@@ -52,7 +53,8 @@ class Boost(Model):
     rate: float = 0.1
     penalty: float = 10.0
     classes: int = 32
-    spread: bool = False
+    spread: int = 1
+    members: int = 1
 
     def check(self, where: str) -> None:
         """Check the ranges of all settings."""
@@ -63,6 +65,8 @@ class Boost(Model):
         require_range(f"{where}.rate", self.rate, 1e-4, 1.0)
         require_range(f"{where}.penalty", self.penalty, 0.0)
         require_range(f"{where}.classes", self.classes, 2, whole=True)
+        require_range(f"{where}.spread", self.spread, 1, whole=True)
+        require_range(f"{where}.members", self.members, 1, whole=True)
 
     def fit(
         self,
@@ -79,7 +83,13 @@ class Boost(Model):
     @property
     def _growth(self) -> boosting.Growth:
         return boosting.Growth(
-            self.rounds, self.leaves, self.min_leaf, self.rate, self.penalty, self.caution
+            self.rounds,
+            self.leaves,
+            self.min_leaf,
+            self.rate,
+            self.penalty,
+            self.caution,
+            self.members,
         )
 
     def refit(self, train: Block, seed: int) -> FittedBoost:
@@ -132,7 +142,8 @@ class FittedBoost(classes.OfTrain):
         """Draw a class for every row, a code inside it, and a number inside its cell."""
         name = self.columns[0]
         spread = self.settings.spread
-        spot = comb.spots(self._along(given), rng) if spread else rng.random(given.rows)
+        even = spread > 1
+        spot = comb.spots(self._along(given), rng, spread) if even else rng.random(given.rows)
         codes = np.full(given.rows, self.encoding.unseen, dtype=np.int32)
         for part, scores in self._scores(given) if self.train.rows else ():
             limit = within.get(name)
@@ -194,8 +205,8 @@ class FittedBoost(classes.OfTrain):
     def log_prob(self, replicate: Block) -> float:
         """Sum of the log probabilities of the codes, or the share of starts that draw them all."""
         low, high = self._parts(replicate)
-        if self.settings.spread:
-            return comb.log_measure(self._along(replicate), low, high)
+        if self.settings.spread > 1:
+            return comb.log_measure(self._along(replicate), low, high, self.settings.spread)
         with np.errstate(divide="ignore"):
             return float(np.log(high - low).sum())
 

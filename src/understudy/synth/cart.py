@@ -43,8 +43,9 @@ class Cart(Model):
         bootstrap: draw donors' weights once per replicate (proper synthesis).
         smooth: draw numbers inside their cell; false hands out exact donors' values.
         classes: numbers of no more cells than this are split as levels are, others by their rank.
-        spread: draw all rows from one random start on a comb, so that a replicate's counts are as
-            even as whole numbers allow; takes the place of the bootstrap.
+        spread: so many like rows draw from one random start, so that a replicate's counts are more
+            even (see `kernels.comb`); 1 draws rows independently. More than 1 takes the place of
+            the bootstrap.
         structure_rows: grow the tree on at most this many rows; all rows are donors.
     """
 
@@ -56,7 +57,7 @@ class Cart(Model):
     bootstrap: bool = True
     smooth: bool = True
     classes: int = 12
-    spread: bool = False
+    spread: int = 1
     structure_rows: int = 200_000
 
     def check(self, where: str) -> None:
@@ -67,13 +68,19 @@ class Cart(Model):
         if self.max_depth is not None:
             require_range(f"{where}.max_depth", self.max_depth, 0, whole=True)
         require_range(f"{where}.classes", self.classes, 0, whole=True)
+        require_range(f"{where}.spread", self.spread, 1, whole=True)
         require_range(f"{where}.complexity", self.complexity, 0.0, 1.0)
         require_range(f"{where}.structure_rows", self.structure_rows, 1000, whole=True)
 
     @property
+    def even(self) -> bool:
+        """Rows share random starts."""
+        return self.spread > 1
+
+    @property
     def weighs(self) -> bool:
         """Donors' weights are drawn: a bootstrap, unless draws are spread."""
-        return self.bootstrap and not self.spread
+        return self.bootstrap and not self.even
 
     def approximates(self, rows: int) -> str:
         """Above ``structure_rows`` the tree is grown on a sample."""
@@ -150,7 +157,9 @@ class FittedCart(Fitted):
         """Draw from the donors of each row's leaf."""
         name = self.columns[0]
         leaf = self.leaf_of(given)
-        spot = comb.spots(self._along(given, leaf), rng) if self.settings.spread else None
+        spot = None
+        if self.settings.even:
+            spot = comb.spots(self._along(given, leaf), rng, self.settings.spread)
         place = self._places(leaf, rng, within.get(name), spot)
         if self.exact is not None:
             codes, numbers = self.exact.code[place], self.exact.value[place]
@@ -211,7 +220,7 @@ class FittedCart(Fitted):
 
     def log_prob(self, replicate: Block) -> float:
         """Dirichlet-multinomial probability of the drawn cells, leaf by leaf; or the comb's."""
-        if self.settings.spread:
+        if self.settings.even:
             return self._log_comb(replicate, self.donors)
         bootstrap = self.settings.bootstrap
         return leaves.log_marginal(self.donors, self._drawn(replicate), bootstrap=bootstrap)
@@ -220,7 +229,7 @@ class FittedCart(Fitted):
         """Log of the share of starts that draw this replicate."""
         leaf = self.leaf_of(replicate)
         low, high = leaves.parts(donors, leaf, self.place_of(replicate))
-        return comb.log_measure(self._along(replicate, leaf), low, high)
+        return comb.log_measure(self._along(replicate, leaf), low, high, self.settings.spread)
 
     def _drawn(self, replicate: Block) -> leaves.Tally:
         leaf, place = self.leaf_of(replicate), self.place_of(replicate)
@@ -234,7 +243,7 @@ class FittedCart(Fitted):
         """
         old = (int(self.train_leaf[record]), int(self.train_place[record]))
         leaf, place = self.leaf_of(candidates), self.place_of(candidates)
-        if self.settings.spread:
+        if self.settings.even:
             return np.stack([self._recounted(old, leaf, place, rep) for rep in replicates])
         bootstrap = self.settings.bootstrap
         return np.stack(
