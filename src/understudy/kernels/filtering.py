@@ -4,16 +4,15 @@ A synthetic record z is too near when
 
     d(z, x_j) < min over k ≠ j of d(x_j, x_k),   x_j the original nearest to z
 
-(Chapelle & Falissard 2023, Algorithm 1). Originals are told apart by their row, not by their values:
-one that has a twin lies at distance 0 from it, and nothing is nearer than that. Of equally near
-originals the lowest row counts. Distances that differ by rounding alone are equal: without that, a
-grid of rounded numbers would be decided by the last bit.
+(Chapelle & Falissard 2023, Algorithm 1). Originals are told apart by their row, not by their
+values: one that has a twin lies at distance 0 from it, and nothing is nearer than that. Of equally
+near originals the lowest row counts. Distances that differ by rounding alone are equal: without
+that, a grid of rounded numbers would be decided by the last bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +29,6 @@ ZERO = 1e-9  # and so are those that differ by less than this
 FEW = 1 << 22  # so few pairs are measured one by one
 HELD = 1 << 21  # distances held at once
 _MORE = 8  # times as many neighbours where all of those found are equally near
-
-
-class Originals(Protocol):
-    """Original records, ready to say which others are too near to them."""
-
-    def too_near(self, query: Floats) -> Flags:
-        """Tell for each record whether the filter takes it out."""
 
 
 def at_most(distance: Floats) -> Floats:

@@ -2,9 +2,10 @@
 
     d(x, y) = 1 − both / (columns − neither),   0 where all columns are "neither"
 
-(Jaccard 1912). A missing value is what makes the distance largest between two originals (it differs),
-and smallest between a synthetic record and an original (it agrees; where both are missing, both
-have it). Column by column that is the true extreme as well: `both` and `neither` are counts.
+(Jaccard 1912). A missing value is what makes the distance largest between two originals (it
+differs), and smallest between a synthetic record and an original (it agrees; where both are missing,
+both have it). Chosen column by column, that is the true extreme: d grows with every column that
+differs and falls with every one that both have.
 
 Counts of pairs are matrix products of a few rows with the records of one size. A record with s
 ones shares at most min(s, t) of max(s, t) with one of t, so that sizes are visited from the most
@@ -40,16 +41,16 @@ def _nearest(
 ) -> tuple[Floats, Rows]:
     """Nearest record of train, the lowest row of equally near ones; `but` are rows left out.
 
-    Args:
-        far: missing values differ, instead of agreeing.
+    With `far`, missing values differ instead of agreeing.
     """
     size = len(query.sure)
     distance, row = np.full(size, np.inf), np.full(size, np.iinfo(np.int64).max)
+    low, high = train.sizes.T
     for (sure, maybe), asked in zip(query.sizes, query.groups, strict=True):
-        shared = np.minimum(sure, train.sizes[:, 0]) if far else np.minimum(maybe, train.sizes[:, 1])
-        union = np.maximum(maybe, train.sizes[:, 1]) if far else np.maximum(sure, train.sizes[:, 0])
-        least = 1 - np.minimum(shared / np.maximum(union, 1), 1)
-        least[union == 0] = 0
+        shared = np.minimum(sure, low) if far else np.minimum(maybe, high)
+        union = np.maximum(maybe, high) if far else np.maximum(sure, low)
+        # The same quotient as a distance, or rounding would hide a tie.
+        least = np.maximum(union - shared, 0) / np.maximum(union, 1)
         for group in np.argsort(least, kind="stable"):
             open_ = asked[distance[asked] >= least[group]]
             if not len(open_):
@@ -81,8 +82,8 @@ def _distances(
     else:
         both = maybe @ perhaps.T
         union = both + sure @ (1 - perhaps).T + (1 - maybe) @ others.T
-    apart = (union - both).astype(np.float64)
-    return np.divide(apart, union, out=np.zeros_like(apart), where=union > 0)
+    apart: Floats = (union - both).astype(np.float64)
+    return np.divide(apart, union, out=np.zeros_like(apart), where=union > 0, dtype=np.float64)
 
 
 class Jaccard:
@@ -112,8 +113,8 @@ class Jaccard:
         """Largest possible distance to the nearest other original."""
         asked = _binary(self._rows[rows])
         own, _ = _nearest(asked, self._binary, self._columns, far=True, but=rows)
-        sure, maybe = asked.sure.sum(axis=1), asked.maybe.sum(axis=1)
-        twin = np.divide(maybe - sure, maybe, out=np.zeros_like(own), where=maybe > 0)
+        sure, maybe = (ones.sum(axis=1, dtype=np.float64) for ones in (asked.sure, asked.maybe))
+        twin = (maybe - sure) / np.maximum(maybe, 1)
         return np.where(self._count[rows] > 1, np.minimum(own, twin), own)
 
 

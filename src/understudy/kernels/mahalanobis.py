@@ -3,8 +3,8 @@
     d² = (x − y)ᵀ S⁻¹ (x − y)
 
 Between a synthetic record and an original, missing values are what makes the distance smallest;
-between two originals, what makes it largest (Chapelle & Falissard 2023, "Distance-based filtering").
-`worst_case` says what that comes to. Given which columns are missing in the two, the smallest
+between two originals, what makes it largest (Chapelle & Falissard 2023, "Distance-based
+filtering"). `worst_case` says what that comes to. Given which columns are missing in the two, the smallest
 distance is a Euclidean one in whitened columns, so that a search finds it: one for each pattern of
 missing values on either side. The largest distances exceed what a missing column alone makes of
 them, and hardly any of them is small enough to matter. No matrix of all pairs is ever held.
@@ -122,9 +122,7 @@ class Mahalanobis:
         case, root = self._case, self._root(np.zeros_like(mask))
         size = _FEW
         while len(ask):
-            one, other, more = case.stand_ins(
-                missing, mask, self._rows[ask], self._rows[theirs]
-            )
+            one, other, more = case.stand_ins(missing, mask, self._rows[ask], self._rows[theirs])
             d, i = nearest_few(other @ root, one @ root, size)
             bound = np.sqrt(np.square(d) + more)
             reach = np.minimum(limits[ask], self._own[ask])

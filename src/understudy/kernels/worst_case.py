@@ -173,7 +173,9 @@ class Exact(WorstCase):
     ) -> tuple[Floats, Floats, float]:
         """Means for missing values: the largest d² is at least the mean one over independent draws."""
         first, second = first.copy(), second.copy()
-        gone, away, both = (self.terms(flags) for flags in (one & ~other, other & ~one, one & other))
+        gone, away, both = (
+            self.terms(flags) for flags in (one & ~other, other & ~one, one & other)
+        )
         first[:, gone], second[:, away] = self.middle[gone], self.middle[away]
         first[:, both] = second[:, both] = 0.0
         return first, second, float(self.apart(one, other[None])[0] ** 2)
@@ -189,7 +191,9 @@ class Exact(WorstCase):
             return np.full(len(first), np.inf), len(first)
         size = max(_HELD // (self._corners(one, other) * len(self.correlation)), 1)
         parts = [
-            self._at_corners(asked, one, other, first[start : start + size], second[start : start + size])
+            self._at_corners(
+                asked, one, other, first[start : start + size], second[start : start + size]
+            )
             for start in range(0, len(first), size)
         ]
         return np.concatenate([np.zeros(0), *parts]), 0
