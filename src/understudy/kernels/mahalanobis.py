@@ -4,10 +4,10 @@
 
 Between a synthetic record and an original, missing values are what makes the distance smallest;
 between two originals, what makes it largest (Chapelle & Falissard 2023, "Distance-based
-filtering"). `worst_case` says what that comes to. Given which columns are missing in the two, the smallest
-distance is a Euclidean one in whitened columns, so that a search finds it: one for each pattern of
-missing values on either side. The largest distances exceed what a missing column alone makes of
-them, and hardly any of them is small enough to matter. No matrix of all pairs is ever held.
+filtering"). `worst_case` says what that comes to. Given which columns are missing in the two, the
+smallest distance is a Euclidean one in whitened columns, so that a search finds it: one for each
+pattern of missing values on either side. The largest distances exceed what a missing column makes
+of them alone, and hardly any is small enough to matter. No matrix of all pairs is ever held.
 """
 
 from __future__ import annotations

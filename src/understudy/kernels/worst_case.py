@@ -171,11 +171,9 @@ class Exact(WorstCase):
     def stand_ins(
         self, one: Flags, other: Flags, first: Floats, second: Floats
     ) -> tuple[Floats, Floats, float]:
-        """Means for missing values: the largest d² is at least the mean one over independent draws."""
+        """Means for missing values: the largest d² is at least its mean over independent draws."""
         first, second = first.copy(), second.copy()
-        gone, away, both = (
-            self.terms(flags) for flags in (one & ~other, other & ~one, one & other)
-        )
+        gone, away, both = map(self.terms, (one & ~other, other & ~one, one & other))
         first[:, gone], second[:, away] = self.middle[gone], self.middle[away]
         first[:, both] = second[:, both] = 0.0
         return first, second, float(self.apart(one, other[None])[0] ** 2)
@@ -190,13 +188,11 @@ class Exact(WorstCase):
         if self._corners(one, other) > CORNERS:
             return np.full(len(first), np.inf), len(first)
         size = max(_HELD // (self._corners(one, other) * len(self.correlation)), 1)
-        parts = [
-            self._at_corners(
-                asked, one, other, first[start : start + size], second[start : start + size]
-            )
-            for start in range(0, len(first), size)
-        ]
-        return np.concatenate([np.zeros(0), *parts]), 0
+        parts = [np.zeros(0)]
+        for start in range(0, len(first), size):
+            part = slice(start, start + size)
+            parts.append(self._at_corners(asked, one, other, first[part], second[part]))
+        return np.concatenate(parts), 0
 
     def _corners(self, one: Flags, other: Flags) -> int:
         """How many there are (as a whole number of any size)."""

@@ -64,10 +64,9 @@ class DistanceFilter(Protection):
         if (named and self.columns not in ("quasi", "all")) or not self.columns:
             raise PlanError(f"{where}.columns", self.columns, "'quasi', 'all' or a list of columns")
         for key, choices in (("metric", METRICS), ("missing", tuple(MISSING))):
-            if getattr(self, key) not in choices:
-                raise PlanError(
-                    f"{where}.{key}", getattr(self, key), f"one of {', '.join(choices)}"
-                )
+            value = getattr(self, key)
+            if value not in choices:
+                raise PlanError(f"{where}.{key}", value, f"one of {', '.join(choices)}")
         require_range(f"{where}.collinear", self.collinear, 1e-9, 1.0)
         require_range(f"{where}.rounds", self.rounds, 1, whole=True)
 
