@@ -271,8 +271,8 @@ def compare_typed(seed):
     scales, rows = [], []
     for name, values in columns.items():
         known = [v for v in values[:n] if v is not None]
-        if not known:
-            continue
+        if len(set(values[:n])) == 1:
+            continue  # left out
         number = name not in kinds and name != "nominal" and len(set(known)) > 1
         scales.append(float(np.std(known)) if number else None)
         strange = set() if number else {v for v in values if v is not None} - set(known)
