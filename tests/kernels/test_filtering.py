@@ -63,6 +63,16 @@ def test_of_a_fresh_draw_the_filter_takes_the_reflexive_neighbours(dimension, sh
     assert np.mean(dropped) == pytest.approx(share, abs=4 * 0.008)
 
 
+def test_units_and_mixtures_of_columns_do_not_matter(seed):
+    """Mahalanobis distances are the same after any linear change of the columns."""
+    rng = np.random.default_rng(seed)
+    rows, query = rng.normal(size=(300, 3)), rng.normal(size=(200, 3))
+    mixing = rng.normal(size=(3, 3)) * [1e-3, 1, 1e4]
+    plain = too_near(rows, query)
+    assert plain == too_near(rows @ mixing + 7, query @ mixing + 7)
+    assert 0 < sum(plain) < 200
+
+
 def test_of_equally_near_originals_the_lowest_row_counts():
     """Between 0 and 2: the one at 0 has company at -0.4, the one at 2 has not."""
     assert too_near([[0], [2], [-0.4], [9]], [[1]]) == [False]

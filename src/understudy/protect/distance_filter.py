@@ -106,14 +106,14 @@ class DistanceFilter(Protection):
 
         A row that is drawn takes the place of one that was taken out.
         """
+        if train.rows < 2:
+            raise ProtectionError(
+                "distance-filter: train has fewer than two rows, so that nobody has a neighbour to "
+                "compare a distance with. Give more rows, or leave the protection out"
+            )
         found = self.comparison(train)
         if not found.columns:
             return replicate, Receipt(self.name, note=_nothing(found))
-        if train.rows < 2:
-            raise ProtectionError(
-                f"distance-filter: train has {train.rows} rows; nobody has a neighbour to compare "
-                "a distance with. Give more rows, or leave the protection out"
-            )
         bad = found.too_near(replicate)
         full, drawn, rounds = self._refilled(replicate, bad, found, source, rng)
         numbers: dict[str, float] = {}
