@@ -28,6 +28,7 @@ class Receipt:
         note: what else to know.
         added: rows added to those that were asked for.
         numbers: what it cost or reached, by name.
+        summary: curves and tables for the report: aggregates over at least ten rows, never rows.
     """
 
     protection: str
@@ -38,10 +39,12 @@ class Receipt:
     note: str = ""
     added: int = 0
     numbers: Mapping[str, float] = field(default_factory=dict)
+    summary: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The receipt as a JSON object."""
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "numbers"}
+        """The receipt as a JSON object, without its summary."""
+        apart = ("numbers", "summary")
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
         return {**own, **self.numbers}
 
 

@@ -86,6 +86,16 @@ def protect(
     return tuple(result), done
 
 
+def protected(done: Sequence[tuple[int, Receipt]]) -> dict[str, Any]:
+    """What protections have to show beside their receipts, by replicate."""
+    found = [
+        {"protection": receipt.protection, "replicate": number, **receipt.summary}
+        for number, receipt in done
+        if receipt.summary
+    ]
+    return {"protections": found} if found else {}
+
+
 def _beside(kind: type[Protection], plan: Plan) -> dict[str, Any]:
     """Settings that a protection shares with a measure: what its entry does not say."""
     known = {field.name for field in fields(kind)}

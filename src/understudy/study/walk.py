@@ -34,7 +34,7 @@ from understudy.study.judge import (
 )
 from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
-from understudy.study.maker import Maker, protect, protections
+from understudy.study.maker import Maker, protect, protected, protections
 from understudy.study.profile import profile
 from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
@@ -153,6 +153,7 @@ def run(
         **vars(plan.distance),
     )
     findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
+    summaries |= protected(done)
     summaries |= sweeps(steps, drawn[0].block, block, maker, seed=seed, progress=progress)
     receipts = [
         *ready.receipts,
