@@ -181,7 +181,7 @@ def _share_of_first(rows: int, rng: np.random.Generator) -> Task:
 
 def _comb(rows: int, rng: np.random.Generator) -> Task:
     along, low = rng.permutation(rows), rng.random(rows) * 0.5
-    return lambda: comb.log_measure(along, low, low + 0.5)
+    return lambda: comb.log_measure(along, low, low + 0.5, rows)
 
 
 def _boost(rows: int, rng: np.random.Generator) -> Task:

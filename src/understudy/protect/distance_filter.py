@@ -48,6 +48,9 @@ class DistanceFilter(Protection):
         collinear: a column is left out where those before it leave at most this share of its
             variance (Mahalanobis).
         rounds: how often to redraw before it gives up.
+        share: share of such rows that are taken out: 1 is the paper's filter. Strangers have such
+            rows, too; ``auto`` takes out so many that rows drawn from half of train are no nearer
+            to it than to the other half.
     """
 
     name: ClassVar[str] = "distance-filter"
@@ -57,6 +60,7 @@ class DistanceFilter(Protection):
     missing: str = "exact"
     collinear: float = 1e-6
     rounds: int = 50
+    share: float | str = 1.0
 
     def check(self, where: str) -> None:
         """Check names and ranges."""
@@ -69,6 +73,8 @@ class DistanceFilter(Protection):
                 raise PlanError(f"{where}.{key}", value, f"one of {', '.join(choices)}")
         require_range(f"{where}.collinear", self.collinear, 1e-9, 1.0)
         require_range(f"{where}.rounds", self.rounds, 1, whole=True)
+        if self.share != "auto":
+            require_range(f"{where}.share", self.share, 0.0, 1.0)
 
     def suits(self, where: str, train: Block) -> None:
         """Check the columns against train."""
@@ -114,7 +120,7 @@ class DistanceFilter(Protection):
         found = self.comparison(train)
         if not found.columns:
             return replicate, Receipt(self.name, note=_nothing(found))
-        bad = found.too_near(replicate)
+        bad = self._taken(replicate, found, rng)
         full, drawn, rounds = self._refilled(replicate, bad, found, source, rng)
         numbers: dict[str, float] = {}
         if found.condition is not None:
@@ -153,7 +159,7 @@ class DistanceFilter(Protection):
             rate = (passed + 1) / (asked + 1)
             size = min(math.ceil(_SPARE * need / rate), max(replicate.rows, 100))
             fresh = source.sample(size, seed=int(rng.integers(2**63)))
-            fine = np.flatnonzero(~found.too_near(fresh))
+            fine = np.flatnonzero(~self._taken(fresh, found, rng))
             parts.append(fresh.take(fine[:need]).select(replicate.names))
             need -= min(need, len(fine))
             asked, passed = asked + size, passed + len(fine)
@@ -161,6 +167,12 @@ class DistanceFilter(Protection):
         # The order of rows says nothing: new ones go to the places of those they replace.
         place = np.argsort(np.concatenate([kept, np.flatnonzero(bad)]), kind="stable")
         return stack(parts).take(place), drawn, rounds
+
+    def _taken(self, rows: Block, found: Comparison, rng: np.random.Generator) -> np.ndarray:
+        """Rows that are too near, or the declared share of them."""
+        bad = found.too_near(rows)
+        assert not isinstance(self.share, str), "the walk finds the share before it protects"
+        return bad if self.share == 1.0 else bad & (rng.random(len(bad)) < self.share)
 
     def _refusal(self, rows: int, need: int, drawn: int) -> ProtectionError:
         return ProtectionError(

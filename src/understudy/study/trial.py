@@ -113,6 +113,10 @@ class Bench:
         inner = train.take(np.sort(order[:size]))
         other = train.take(np.sort(order[size : 2 * size]))
         drawn = Evidence(inner, other, other, ()).drawn
+        for place, entry in enumerate(plan.protections):
+            if entry.get("share") == "auto":
+                where = f"protections[{place}].share"
+                raise PlanError(where, "auto", "a number, where a plan is tuned")
         if not drawn:
             raise PlanError("tune", "every column kept", "a plan that draws some column")
         metric = plan.distance.metric

@@ -38,6 +38,7 @@ from understudy.study.maker import Maker, protect, protected, protections
 from understudy.study.profile import profile
 from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
+from understudy.study.thinning import settle
 from understudy.study.tune import Tuned
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential, Visit
@@ -140,6 +141,7 @@ def run(
         fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
     ]
     maker = Maker(fitted)
+    steps, said = settle(steps, fitted.settings, block, seed=seed, map_=map_, progress=progress)
     release, done = protect(steps, [item.block for item in drawn], block, maker, seed=seed)
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
     evidence = Evidence(
@@ -164,6 +166,7 @@ def run(
         ),
     ]
     receipts += _approximations(visits, train.rows, plan.needs_leaf)
+    receipts += [_receipt("protect", {"did": words}) for words in said]
     receipts += [_receipt("protect", {"replicate": n, **r.to_json()}) for n, r in done]
     if rules:
         broken = {rule.describe(): int(rule.broken(block).sum()) for rule in rules}
