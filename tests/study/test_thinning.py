@@ -47,7 +47,7 @@ def nearer(inner, other, made):
 
 
 def test_the_share_found_balances_by_brute_force(train):
-    """Filtered draws of halves, with √2 times the share that is for all: half of them are nearer."""
+    """Filtered draws of halves, with √2 times the share for all rows: half are nearer."""
     found = search.thinning(STEP, sequence(15), train, seed=3)
     assert 0.0 < found.share < 1.0 and found.enough and found.nearer > 0.52
     closer = []

@@ -1,19 +1,18 @@
 """Even draws: neighbours share one random start, and each draws at its place on a comb.
 
-Independent draws add the noise of a second sample to that of train. Here rows are put in an order in
-which like rows are neighbours, and cut into combs of so many rows. Row r of a comb draws at
+Independent draws add the noise of a second sample to that of train. Here rows are put in an order
+in which like rows are neighbours, and cut into combs of so many rows. Row r of a comb draws at
 
     u_r = (U + r·φ) mod 1,   φ = (√5 − 1)/2,   U uniform on [0, 1), one for each comb.
 
 Every u_r is uniform, so each row is drawn from its own distribution, as ever. But multiples of the
 golden ratio fill [0, 1) evenly along every stretch of rows (discrepancy of order log n / n: Kuipers
-& Niederreiter 1974, §2.3), so the counts of every group of neighbours stray less. The rows of a comb
-share U and nothing else: a replicate's probability is the product over combs of the measure of the
-starts that draw it, which is exact and cheap.
+& Niederreiter 1974, §2.3), so the counts of every group of neighbours stray less. The rows of a
+comb share U and nothing else: a replicate's probability is the product over combs of the measure of
+the starts that draw it, which is exact and cheap.
 
-What it costs. A count over N rows with probability p has the variance N·p(1 − p) when rows are
-independent, and about N/B·v when B rows share a start, with v ≤ p(1 − p) for one comb. The noise that
-hides one record shrinks as much: short combs keep some, one comb for all rows keeps none.
+What it costs: the noise that hides one record shrinks with that of the counts. Short combs keep
+some of it, one comb for all rows keeps none.
 """
 
 from __future__ import annotations

@@ -73,7 +73,9 @@ class DistanceFilter(Protection):
                 raise PlanError(f"{where}.{key}", value, f"one of {', '.join(choices)}")
         require_range(f"{where}.collinear", self.collinear, 1e-9, 1.0)
         require_range(f"{where}.rounds", self.rounds, 1, whole=True)
-        if self.share != "auto":
+        if isinstance(self.share, str) and self.share != "auto":
+            raise PlanError(f"{where}.share", self.share, "'auto' or a number from 0 to 1")
+        if not isinstance(self.share, str):
             require_range(f"{where}.share", self.share, 0.0, 1.0)
 
     def suits(self, where: str, train: Block) -> None:

@@ -61,7 +61,8 @@ def settle(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> tuple[tuple[Protection, ...], list[str]]:
     """Put a number where a filter's share is ``auto``; the second result says how it was found."""
-    result, said = [], []
+    result: list[Protection] = []
+    said = []
     for step in steps:
         if isinstance(step, DistanceFilter) and step.share == "auto":
             progress("choose the filter's share")
@@ -81,7 +82,7 @@ def thinning(
     seed: int,
     map_: Map = map,
 ) -> Thinning:
-    """The smallest share with which draws are no nearer to their own half of train than to the other.
+    """The smallest share with which draws are no nearer to their own half of train.
 
     With s_z = 1 where row z is nearer to the half learnt from, ½ where both are as near, else 0,
     and b_z = 1 where it is too near, rows that are kept or redrawn have the law ∝ 1 − r·b_z. So
