@@ -106,6 +106,11 @@ def test_closeness_agrees_with_plain() -> None:
     assert found["gap"] < 1e-9 and found["plain"] > 0
 
 
+def test_the_distance_filter_agrees_with_all_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    module("distance_filter").main(240)
+    assert "same answers as all pairs: 60 of 60" in capsys.readouterr().out
+
+
 def test_attribute_disclosure_agrees_with_a_double_loop() -> None:
     attribute = module("attribute")
     for levels in attribute.KEYS.values():

@@ -104,6 +104,37 @@ def test_twins_with_gaps_may_be_apart(case):
     assert too_near([[0, 1], [0, 1], *rows[2:]], [[0, 1]], case) == [False]
 
 
+@pytest.mark.parametrize("few", [0, 1 << 22])
+def test_a_twin_with_a_gap_is_as_far_as_the_gap_is_wide(few, monkeypatch):
+    """Two people at (0, ?), the second number from -1 to 1: at most 2 apart."""
+    monkeypatch.setattr(filtering, "FEW", few)
+    nan, ends = np.nan, np.array([[-1.0], [1.0]])
+    rows = np.array([[0, nan], [0, nan], [9, 1], [8, -1]])
+    found = Mahalanobis(rows, Exact(np.eye(2), [[0], [1]], [10 * ends, ends]))
+    query = np.array([[-1.9, 0], [-2.1, 0]])
+    assert found.too_near(query).tolist() == [True, False]
+    single = Mahalanobis(rows[1:], Exact(np.eye(2), [[0], [1]], [10 * ends, ends]))
+    assert single.too_near(query).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("few", [0, 1 << 22])
+def test_whom_the_search_finds_first_need_not_be_nearest_at_worst(few, monkeypatch):
+    """The second number of the first person is anything from -2 to 2.
+
+    With 0 for it, those at (0, 1) and (0.01, -1) are its nearest; at worst they are 3 away, and the
+    one at (1.2, 0) is 2.3.
+    """
+    monkeypatch.setattr(filtering, "FEW", few)
+    nan, ends = np.nan, np.array([[-2.0], [2.0]])
+    rows = np.array([[0, nan], [0, 1], [0.01, -1], [1.2, 0], [9, 9]])
+    found = Mahalanobis(rows, Exact(np.eye(2), [[0], [1]], [10 * ends, ends]))
+    query = np.array([[-2.3, 0], [-2.6, 0]])
+    assert found.too_near(query).tolist() == [True, False]
+    assert found.too_near(query[:1]).tolist() == [True]
+    alone = Mahalanobis(rows[:3], Exact(np.eye(2), [[0], [1]], [10 * ends, ends]))
+    assert alone.too_near(query).tolist() == [True, True]
+
+
 def test_a_record_of_which_nothing_is_known_is_near_to_everybody():
     rows = [[0.0], [1.0], [5.0]]
     assert too_near(rows, [[np.nan]]) == [True]
@@ -126,14 +157,15 @@ def test_what_was_asked_before_does_not_matter(seed):
 
 @pytest.mark.parametrize("few", [0, 1 << 22])
 def test_the_lowest_of_many_ties_is_found(few, monkeypatch):
-    """The centre of a hypercube is equally far from all 64 corners."""
+    """The centre of a hypercube is equally far from all 64 corners, but for the last digits."""
     monkeypatch.setattr(filtering, "FEW", few)
-    corners = np.array(np.meshgrid(*[[0.1, 0.3]] * 6)).reshape(6, -1).T
-    order = np.random.default_rng(1).permutation(64)
-    distance, row = lowest_of_all(corners[order], np.full((3, 6), 0.2))
+    corners = np.array(np.meshgrid(*[[-0.1, 0.1]] * 6)).reshape(6, -1).T
+    corners *= 1 + np.arange(64, 0, -1)[:, None] * 1e-11
+    distance, row = lowest_of_all(corners, np.zeros((3, 6)))
     assert row.tolist() == [0, 0, 0]
     assert distance == pytest.approx(np.sqrt(0.06))
-    assert lowest_nearest(points(corners[order]), points(np.full((1, 6), 0.2)))[1].tolist() == [0]
+    assert lowest_nearest(points(corners), points(np.zeros((1, 6))))[1].tolist() == [0]
+    assert lowest_of_all(corners[::-1] * [1, 1, 1, 1, 1, 1.1], np.zeros((1, 6)))[1].tolist() == [0]
 
 
 def test_few_neighbours_agree_with_a_search(seed, monkeypatch):
@@ -184,10 +216,14 @@ def test_jaccard_by_hand():
 
 
 def test_jaccard_with_gaps_knows_that_a_third_is_a_third():
-    """A query at 1/3 of people whose gap alone keeps them 1/3 apart."""
+    """A query as far from two people as their gaps alone keep them apart: 1/3, and 7/10."""
     nan = np.nan
     rows = np.array([[1, 1, nan], [1, 1, nan], [0, 0, 1]])
     assert Jaccard(rows).too_near(np.array([[1, 0, nan]])).tolist() == [False]
+    twin, other = [1] * 3 + [0] * 7 + [nan] * 7, [0] * 16 + [1]
+    rows = np.array([twin, twin, other])
+    query = np.array([[1] * 3 + [1] * 7 + [0] * 7])
+    assert Jaccard(rows).too_near(query).tolist() == [False]
 
 
 def test_wide_jaccard_agrees_with_counting(seed):

@@ -96,14 +96,11 @@ class Mahalanobis:
 
     def _others(self, asked: Rows, reach: Floats) -> Floats:
         """Largest possible distance to the nearest other original; infinite beyond the reach."""
-        before = self._reach[asked]  # what lies beyond it was never looked at
-        known = (before >= 0) & ((reach <= before) | (self._own[asked] <= at_most(before)))
+        known = reach <= self._reach[asked]  # what lies beyond it was never looked at
         new, limit = asked[~known], at_most(reach[~known])
         self._own[new], self._reach[new] = np.inf, reach[~known]
         limits = np.zeros(len(self._own))
         limits[new] = limit
-        whole = ~self._case.missing(self._rows[new]).any(axis=1)
-        self._own[new[whole & (self._count[new] > 1)]] = 0.0
         masks = np.array([mask for mask, _ in self._groups])
         for missing, mine in by_pattern(self._case.missing(self._rows[new])):
             apart = self._case.apart(missing, masks)

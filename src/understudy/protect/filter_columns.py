@@ -108,11 +108,13 @@ def same(train: Block, names: Sequence[str]) -> dict[str, str]:
     """Columns that tell no two people of train apart."""
     found = {}
     for name in names:
-        here = train.codes[name] != train.encoding[name].missing
+        encoding = train.encoding[name]
+        here = train.codes[name] != encoding.missing
         values = train.values[name] if name in train.values else train.codes[name]
+        flat = encoding.is_numeric and not encoding.sd > 0  # its spread is below the least number
         if not here.any():
             found[name] = "all missing"
-        elif (values[here] == values[here][0]).all():
+        elif flat or (values[here] == values[here][0]).all():
             found[name] = "constant"
     return found
 
