@@ -40,7 +40,7 @@ from understudy.synth.sequence import Sequential
 from understudy.tables.encode import Block, fit_encoding
 from understudy.tables.table import Table
 
-SEED = 20
+SEED = 2026  # not the splits on which the plan was made
 SHARE, RATIO = 0.505, 1.10
 MARGIN = 0.01  # of the gate dcr.share
 FAILS = Verdict.FAILS
