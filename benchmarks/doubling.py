@@ -14,10 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._clock import exponent, timed
 from benchmarks._mixed import factor
+from benchmarks.distance_filter import fitted, marks, tables
 from benchmarks.neighbours import LEVELS, census
 from understudy.kernels import boosting, comb, leaves, mixture, multinomial, propensity
 from understudy.kernels.ball_counts import tally
 from understudy.kernels.balls import Around, shells
+from understudy.kernels.jaccard import Jaccard
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.pairs import ripley
@@ -27,6 +29,7 @@ from understudy.kernels.resample import quantile_draws
 from understudy.kernels.rows import overlap_null
 from understudy.kernels.tree import class_target, grow
 from understudy.kernels.windows import Window
+from understudy.kernels.worst_case import Exact
 from understudy.tables.cells import find_cells
 
 STEPS = 4
@@ -204,6 +207,16 @@ def _view(rows: int, rng: np.random.Generator) -> Task:
     return lambda: tree_scores(one, no, other, no, [], rng=np.random.default_rng(1))
 
 
+def _filter(rows: int, rng: np.random.Generator) -> Task:
+    originals, query = tables(rows, 0.05)
+    return lambda: fitted(originals, Exact).too_near(query)
+
+
+def _filter_marks(rows: int, rng: np.random.Generator) -> Task:
+    originals, query = marks(rows)
+    return lambda: Jaccard(originals).too_near(query)
+
+
 CASES = (
     Case("tree.grow", "rows x log rows", 160_000, _grow),
     Case("tree.apply", "rows x depth", 800_000, _apply),
@@ -213,6 +226,8 @@ CASES = (
     Case("cells.of", "rows x log cells", 1_600_000, _cells_of),
     Case("cells.draw", "rows x log pieces", 1_600_000, _cells_draw),
     Case("neighbours.nearest", "train x query at worst", 24_000, _nearest),
+    Case("mahalanobis.too_near", "searches by pattern of gaps", 24_000, _filter),
+    Case("jaccard.too_near", "distinct rows^2 at worst", 24_000, _filter_marks),
     Case("propensity.logit", "rows x terms^2 x steps", 80_000, _logit),
     Case("propensity.cart", "rows x log rows x permutations", 40_000, _cart),
     Case("mixture.climb", "rows x components x steps", 80_000, _mixture),

@@ -9,8 +9,8 @@ import pytest
 from understudy import api
 from understudy.errors import PlanError, ProtectionError
 from understudy.plans.plan import Gates, Plan
-from understudy.protect import DistanceFilter
-from understudy.protect.filter_view import LEAST
+from understudy.protect import DistanceFilter, filter_columns
+from understudy.protect.filter_view import LEAST, _counted
 from understudy.study.maker import Maker
 from understudy.synth.cart import Cart
 from understudy.synth.sequence import Sequential, Visit
@@ -218,6 +218,35 @@ def test_jaccard_takes_the_last_word_for_presence(seed):
     assert receipt.dropped == 0 and receipt.note.startswith("jaccard distance on ill, smokes")
 
 
+def test_presence_is_what_sorts_last(seed):
+    """The commoner "yes", the larger number; unknown words and gaps could be either."""
+    data = {"ill": ["yes"] * 40 + ["no"] * 20, "smokes": [1] * 15 + [2] * 45}
+    train, _ = made(data, seed, roles=data)
+    ones = {name: filter_columns._presence(train, name) for name in data}
+    table = read(pa.table({"ill": ["no", "yes", "maybe", None], "smokes": [2, 1, 1, None]}))
+    marks = filter_columns._marks(train.encoding.encode(table), ones)
+    assert np.array_equal(marks, [[0, 1], [1, 0], [np.nan, 0], [np.nan] * 2], equal_nan=True)
+
+
+def test_a_nominal_column_can_be_its_levels_and_nothing_else(seed):
+    data = {"town": ["p"] * 30 + ["q"] * 20 + ["r"] * 10, "x": [k % 30 / 4 for k in range(60)]}
+    train, _ = made(data, seed, roles=data)
+    space = DistanceFilter().comparison(train).space
+    assert [(term.name, term.level) for term in space.terms] == [
+        ("town", 1),
+        ("town", 2),
+        ("x", None),
+    ]
+    rows = space.of(train)
+    levels = filter_columns._values(rows[:, :2])
+    assert sorted(map(tuple, levels)) == sorted({tuple(row) for row in rows[:, :2]})
+    ends = filter_columns._values(rows[:, 2:])
+    assert ends.ravel().tolist() == [rows[:, 2].min(), rows[:, 2].max()]
+    table = read(pa.table({"town": ["z", None, "p"], "x": [1.25, None, 2.5]}))
+    gaps = np.isnan(space.of(train.encoding.encode(table)))
+    assert gaps.tolist() == [[True, True, False], [True] * 3, [False] * 3]
+
+
 def test_receipts_show_the_pull_towards_outliers(seed):
     """The paper's null durations: an anomalous value makes a row far from everybody."""
     rng = np.random.default_rng(seed)
@@ -263,6 +292,15 @@ def test_the_projection_is_of_all_rows_in_company(people):
         best = max(best, sum(counts.get((a, b)) == n for a, b, n in seen["counts"]["original"]))
     assert best >= len(seen["counts"]["original"]) - 2
     json.dumps(receipt.summary)
+
+
+def test_cells_that_few_rows_share_get_company():
+    """Three rows alone would show where they are: the twelve nearest in number join them."""
+    places = [[0.1, 0.1]] * 50 + [[1.1, 0.1]] * 12 + [[2.1, 2.1]] * 3
+    cells, rest = _counted(np.array(places))
+    assert [count for *_, count in cells] == [50] and rest == 15
+    cells, rest = _counted(np.array(places[:62]))
+    assert [count for *_, count in cells] == [50, 12] and rest == 0
 
 
 def test_no_correlation_shows_a_person(seed):
