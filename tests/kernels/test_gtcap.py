@@ -38,7 +38,9 @@ def slow(people, train, release, reach, members=True):
 
     def cap(i, pairs):
         weights = [key(people, i, table, j) for table, j in pairs]
-        hits = [k * target(people, i, table, j) for k, (table, j) in zip(weights, pairs, strict=True)]
+        hits = [
+            k * target(people, i, table, j) for k, (table, j) in zip(weights, pairs, strict=True)
+        ]
         return sum(hits) / sum(weights) if sum(weights) > 0 else 0.0
 
     rows = [(train, j) for j in range(len(train["key_levels"]))]
@@ -62,6 +64,7 @@ def slow(people, train, release, reach, members=True):
 
 def table(rng, rows, shape, kind):
     """Few levels, numbers with ties on a grid or none at all, one in ten missing."""
+
     def numbers(columns):
         if kind == "grid":
             made = rng.integers(-3, 12, (rows, columns)) * 0.1
@@ -115,7 +118,7 @@ def test_sums_are_the_same_pair_by_pair(block, monkeypatch):
 
 
 def test_a_row_at_the_very_edge_keeps_its_digits():
-    """Among a thousand rows, the only one near is near by 10⁻⁷: the quotient must still be right."""
+    """Among a thousand rows, the only one near is near by 10⁻⁷: its digits are not lost."""
     rows = np.concatenate([np.full(1000, 50.3), [1 - 1e-7]])
     zeros = np.zeros(1001, dtype=np.int64)
     sums, window = near_sums(zeros[:1], np.array([0.0]), zeros, rows)
@@ -151,7 +154,9 @@ def test_by_hand():
     nothing = np.zeros((3, 0))
     train = Traits(np.zeros((3, 1), int), np.array([[30.0], [34.0], [60.0]]),
                    np.array([[0], [1], [0]]), nothing)  # fmt: skip
-    release = Traits(np.zeros((2, 1), int), np.array([[32.0], [33.0]]), np.array([[0], [1]]), nothing[:2])
+    release = Traits(
+        np.zeros((2, 1), int), np.array([[32.0], [33.0]]), np.array([[0], [1]]), nothing[:2]
+    )
     reach = Reach(keys=(5.0,))
     found = uniques(train, train, reach, members=True)
     assert found.row.tolist() == [0, 1, 2]

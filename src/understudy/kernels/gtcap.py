@@ -17,16 +17,17 @@ Two missing values are near (1), one missing and one present are not (0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.kernels.proximity import coordinates, near_products, near_sums, work
+from understudy.kernels.proximity import coordinates, near_products, near_sums, windows
 from understudy.kernels.rows import number_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Radii = tuple[float, ...]
 
 
@@ -121,7 +122,7 @@ def pairs_within(records: Traits, rows: Traits, reach: Reach) -> int:
         return 0
     axes = _Axes.of(records, rows, reach)
     looks = [
-        [work(axes.cells[0], mine, axes.cells[1], theirs) for mine, theirs in side]
+        [int(windows(axes.cells[0], a, axes.cells[1], b).hits.sum()) for a, b in side]
         for side in (axes.keys, axes.targets)
     ]
     return sum(min(key, target) for key in looks[0] for target in looks[1])
@@ -154,21 +155,25 @@ class Uniques:
     original: Floats
     reach: Reach
 
-    def against(self, release: Traits) -> Scores:
-        """What the rows of a release say of them."""
-        cap = near(self.people, release, self.reach).cap
-        return Scores(self, cap, normalised(cap, self.base, self.original))
+    def against(self, release: Traits, *, above_base: bool = False) -> Scores:
+        """What the rows of a release say of them.
 
-    def take(self, some: Ints) -> Uniques:
-        """Only some of them."""
-        people = self.people.take(some)
-        return replace(self, people=people, row=self.row[some], base=self.base[some],
-                       original=self.original[some])  # fmt: skip
+        ``above_base`` leaves out those of whom the original says no more than the base: for them
+        the quotient turns round, and a release that says nothing counts as 1.
+        """
+        cap = near(self.people, release, self.reach).cap
+        value = normalised(cap, self.base, self.original)
+        return Scores(self, cap, np.where(self.above | (not above_base), value, np.nan))
+
+    @property
+    def above(self) -> Bools:
+        """Whether the original says more of them than the base."""
+        return np.asarray(_apart(self.original, self.base) > 0, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """GTCAP of each statistical unique; NaN where it is 0/0."""
+    """GTCAP of each statistical unique; NaN where it is left out."""
 
     uniques: Uniques
     synthetic: Floats
@@ -181,13 +186,14 @@ class Scores:
 
     @property
     def left_out(self) -> int:
-        """How many are 0/0."""
+        """How many are left out."""
         return int(np.isnan(self.value).sum())
 
     @property
     def turned(self) -> int:
         """For how many the original says less than the base, so that less counts as more."""
-        return int((self.uniques.original < self.uniques.base).sum())
+        known = self.uniques
+        return int((_apart(known.original, known.base) < 0).sum())
 
 
 def uniques(people: Traits, train: Traits, reach: Reach, *, members: bool) -> Uniques:

@@ -1,14 +1,15 @@
 """How near rows are by triangles: sums of max(0, 1 − |x − y| / r) without looking at every pair.
 
 A number is turned into a coordinate in which its radius is 1. Sums over one number come from sorted
-rows and running sums; sums of the product over two numbers look at the pairs that are near on one of
-them, block by block.
+rows and running sums; sums of the product over two numbers look at the pairs that are near on one
+of them, block by block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ class Window:
         return self.high - self.low
 
     def pairs(self, queries: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Pairs of a query and a row near it, block by block; the pairs of a query stay together."""
+        """Pairs of a query and a row near it, block by block; those of a query together."""
         ends = np.cumsum(self.hits[queries])
         start = 0
         while start < len(queries):
@@ -83,9 +84,43 @@ class Window:
             start = stop
 
 
-def near_sums(
-    group: Ints, at: Floats, row_group: Ints, row_at: Floats
-) -> tuple[Floats, Window]:
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Rows by group and coordinate, found by whole numbers alone: exact wherever groups lie."""
+
+    distinct: Floats
+    key: Ints
+    order: Ints
+
+    @classmethod
+    def of(cls, group: Ints, at: Floats) -> _Sorted:
+        distinct, rank = np.unique(at, return_inverse=True)
+        key = group * (len(distinct) + 1) + rank
+        order = np.argsort(key, kind="stable")
+        return cls(distinct, key[order], order)
+
+    def above(self, at: Floats) -> Ints:
+        """Rank of the first coordinate above each."""
+        return np.asarray(np.searchsorted(self.distinct, at, side="right"), dtype=np.int64)
+
+    def from_(self, at: Floats) -> Ints:
+        """Rank of the first coordinate that is not below each."""
+        return np.asarray(np.searchsorted(self.distinct, at), dtype=np.int64)
+
+    def place(self, group: Ints, rank: Ints) -> Ints:
+        """Place of the first row of each group that has at least this rank."""
+        wanted = group * (len(self.distinct) + 1) + rank
+        return np.asarray(np.searchsorted(self.key, wanted), dtype=np.int64)
+
+
+def windows(group: Ints, at: Floats, row_group: Ints, row_at: Floats) -> Window:
+    """For each query, the rows of its group within 1: O((queries + rows) log rows)."""
+    rows = _Sorted.of(row_group, row_at)
+    low, high = rows.above(at - 1 + ROUNDING), rows.from_(at + 1 - ROUNDING)
+    return Window(rows.order, rows.place(group, low), rows.place(group, high))
+
+
+def near_sums(group: Ints, at: Floats, row_group: Ints, row_at: Floats) -> tuple[Floats, Window]:
     """For each query, the sum of max(0, 1 − |x − y|) over the rows of its group.
 
     Rows within a window are counted by whether they lie left or right of the query and of the whole
@@ -100,25 +135,22 @@ def near_sums(
         >>> sums.tolist(), window.hits.tolist()
         ([1.25], [2])
     """
-    distinct, rank = np.unique(row_at, return_inverse=True)
-    key = row_group * (len(distinct) + 1) + rank
-    order = np.argsort(key, kind="stable")
-    key = key[order]
+    rows = _Sorted.of(row_group, row_at)
     whole = np.floor(at)
-    cuts = [
-        np.searchsorted(distinct, at - 1 + ROUNDING, side="right"),
-        np.searchsorted(distinct, whole),
-        np.searchsorted(distinct, at),
-        np.searchsorted(distinct, whole + 1),
-        np.searchsorted(distinct, at + 1 - ROUNDING),
-    ]
-    spot = [np.searchsorted(key, group * (len(distinct) + 1) + cut) for cut in cuts]
+    cuts = (
+        rows.above(at - 1 + ROUNDING),
+        rows.from_(whole),
+        rows.from_(at),
+        rows.from_(whole + 1),
+        rows.from_(at + 1 - ROUNDING),
+    )
+    spot = [rows.place(group, cut) for cut in cuts]
     spot[1] = np.maximum(spot[1], spot[0])
     spot[3] = np.minimum(spot[3], spot[4])
-    window = Window(order, spot[0], spot[4])
-    running = np.concatenate([[0.0], np.cumsum((row_at - np.floor(row_at))[order])])
-    count = [b - a for a, b in zip(spot, spot[1:], strict=False)]
-    part = [running[b] - running[a] for a, b in zip(spot, spot[1:], strict=False)]
+    window = Window(rows.order, spot[0], spot[4])
+    running = np.concatenate([[0.0], np.cumsum((row_at - np.floor(row_at))[rows.order])])
+    count = [b - a for a, b in pairwise(spot)]
+    part = [running[b] - running[a] for a, b in pairwise(spot)]
     over = at - whole
     total = (
         part[0] - over * count[0]
@@ -141,20 +173,12 @@ def near_products(
 
     Cost: the pairs that are near on one of the two numbers, whichever has fewer; memory: a block.
     """
-    windows = [
-        near_sums(group, mine, row_group, theirs)[1]
-        for mine, theirs in zip(at, row_at, strict=True)
-    ]
-    best = min(windows, key=lambda window: int(window.hits.sum()))
+    found = [windows(group, a, row_group, b) for a, b in zip(at, row_at, strict=True)]
+    best = min(found, key=lambda window: int(window.hits.sum()))
     total, hits = np.zeros(len(group)), np.zeros(len(group), dtype=np.int64)
     both = list(zip(at, row_at, strict=True))
     _add(total, best, np.flatnonzero(best.hits), both, hits)
     return total, hits
-
-
-def work(group: Ints, at: Floats, row_group: Ints, row_at: Floats) -> int:
-    """Pairs of a query and a row that are near on one number."""
-    return int(near_sums(group, at, row_group, row_at)[1].hits.sum())
 
 
 def _add(
@@ -176,4 +200,4 @@ def _add(
             hits[first:last] += np.bincount(query[near > 0] - first, minlength=last - first)
 
 
-__all__ = ["ROUNDING", "Window", "coordinates", "near_products", "near_sums", "work"]
+__all__ = ["ROUNDING", "Window", "coordinates", "near_products", "near_sums", "windows"]
