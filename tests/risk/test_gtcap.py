@@ -1,5 +1,7 @@
 """GTCAP as a measure: copies, fresh people and leaks; settings; tables that have nothing to say."""
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -102,7 +104,7 @@ def test_with_enough_people_a_fresh_draw_holds():
 
 
 def test_one_percent_of_leaked_people_move_it_by_what_they_are():
-    """Beside the very same fresh rows: those leaked give all away, nearly all others nothing new."""
+    """Beside the very same fresh rows: those leaked give all away, others nothing new."""
     moved = []
     for seed in range(12):
         world = World(seed, rows=1000)
@@ -217,30 +219,24 @@ def test_levels_may_say_that_they_must_be_equal():
     fit_columns({"gtcap": Gtcap(radii={"town": 0, "age": 0.0})}, SCHEMA)
 
 
+def replaced(made, name, values):
+    """The same table with other values in a column."""
+    column = pa.array(values, made.column(name).type)
+    return Table(made.data.set_column(made.names.index(name), name, column), made.schema)
+
+
 def constant(name):
-    """The same table with one value in a column."""
-    return lambda made: Table(
-        made.data.set_column(made.names.index(name), name, pa.array([made.column(name)[0].as_py()] * made.rows)),
-        made.schema,
-    )  # fmt: skip
+    """One value in a column."""
+    return lambda made: replaced(made, name, [made.column(name)[0].as_py()] * made.rows)
 
 
 def emptied(name):
-    """The same table without any value in a column."""
-
-    def change(made):
-        kind = made.column(name).type
-        return Table(
-            made.data.set_column(made.names.index(name), name, pa.nulls(made.rows, kind)),
-            made.schema,
-        )
-
-    return change
+    """No value in a column."""
+    return lambda made: replaced(made, name, [None] * made.rows)
 
 
 @pytest.mark.parametrize("change", [constant, emptied])
 def test_a_target_that_is_the_same_for_all_is_not_attacked(change):
-    found = World(11, change=change("grade")).estimates
     world = World(11, change=change("grade"))
     found = world.estimates(world.draw(100))
     assert found["grade"].verdict() is Verdict.NOT_APPLICABLE
@@ -261,8 +257,11 @@ def test_missing_values_are_near_one_another_only():
     """Half of the ages are missing: they are one more value, and a copy still gives all away."""
 
     def half(made):
-        age = [None if i % 2 else v for i, v in enumerate(made.column("age").to_pylist())]
-        return Table(made.data.set_column(2, "age", pa.array(age, pa.float64())), made.schema)
+        return replaced(
+            made,
+            "age",
+            [None if i % 2 else v for i, v in enumerate(made.column("age").to_pylist())],
+        )
 
     world = World(13, change=half)
     assert world.estimates(world.train)["pay"].value == 1.0
@@ -271,8 +270,7 @@ def test_missing_values_are_near_one_another_only():
 
 def test_five_hundred_levels():
     def many(made):
-        names = [f"level {k % 500}" for k in range(made.rows)]
-        return Table(made.data.set_column(4, "grade", pa.array(names)), made.schema)
+        return replaced(made, "grade", [f"level {k % 500}" for k in range(made.rows)])
 
     world = World(14, rows=1000, change=many)
     assert world.estimates(world.train)["grade"].value == 1.0
@@ -283,11 +281,8 @@ def test_nobody_is_unique():
     """One key of two levels, and a target of two: everybody has company."""
 
     def coarse(made):
-        found = made.data
-        for name in ("town", "grade"):
-            halves = ["even" if i % 4 < 2 else "odd" for i in range(made.rows)]
-            found = found.set_column(made.names.index(name), name, pa.array(halves))
-        return Table(found, made.schema)
+        halves = ["even" if i % 4 < 2 else "odd" for i in range(made.rows)]
+        return replaced(replaced(made, "town", halves), "grade", halves)
 
     world = World(15, change=coarse)
     found = world.estimates(world.draw(300), keys=["town"], targets=["grade"], radii={})["grade"]
@@ -301,8 +296,9 @@ def test_too_few_to_average_is_not_measured():
 
 
 def test_no_roles_no_attack(make):
-    block = make.encoded(make.mixed(60))
-    (found,) = Gtcap().prepare(Evidence(block, block, block, (block,)), rng=np.random.default_rng(1)).estimates(block, rng=np.random.default_rng(1))  # fmt: skip
+    block, rng = make.encoded(make.mixed(60)), np.random.default_rng(1)
+    judge = Gtcap().prepare(Evidence(block, block, block, (block,)), rng=rng)
+    (found,) = judge.estimates(block, rng=rng)
     assert found.verdict() is Verdict.NOT_APPLICABLE and "role sensitive" in found.note
 
 
@@ -317,7 +313,7 @@ def test_no_bar_stands_for_fewer_than_ten(seed):
         return
     bars = found["bars"]
     assert bars[0][0] == 0 and bars[-1][1] == 1
-    assert all(one[1] == other[0] for one, other in zip(bars, bars[1:], strict=False))
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(bars))
     inside = [((values >= a) & ((values < b) | (b == 1))).sum() for a, b, _ in bars]
     assert [count for _, _, count in bars] == inside and min(inside) >= 10
 
