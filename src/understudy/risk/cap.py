@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.attack import Attacker
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, on_grid
+from understudy.evidence import Estimate, Evidence, Judge, Map, Measure, on_grid
 from understudy.kernels.attribution import (
     Classes,
     Keyed,
@@ -24,9 +24,8 @@ from understudy.kernels.attribution import (
     tcap,
 )
 from understudy.kernels.bars import LEAST
-from understudy.kernels.resample import interval, mean_draws
 from understudy.kernels.rows import number_rows
-from understudy.risk.linking import Linking, Links, differs, levels
+from understudy.risk.linking import Linking, Links, differs, levels, set_against
 from understudy.tables.encode import Block, stack
 from understudy.tables.schema import Schema
 
@@ -175,18 +174,14 @@ class CapJudge(Judge):
         rng: np.random.Generator,
         target: str | None,
     ) -> Estimate:
-        """A mean over train against the same over the holdout: people are resampled."""
-        draws, base = mean_draws(ours, rng), mean_draws(theirs, rng)
-        level = self._level(target)
-        return Estimate(
+        return set_against(
             measure,
-            float(ours.mean()),
-            *interval(draws, level),
-            float(theirs.mean()),
-            Better.LOWER,
-            self.evidence.margin(measure, 0.01),
-            *interval(draws - base, level),
+            ours,
+            theirs,
+            self.evidence,
+            rng,
             target=target,
+            several=len(self.links.targets) if target is not None else 1,
             note=f"{note}; reference: {theirs.size} held-out people",
         )
 
@@ -212,11 +207,6 @@ class CapJudge(Judge):
         )
         ours, theirs = right[sure].astype(float), control[held_sure].astype(float)
         return self._means("tcap", ours, theirs, note, rng, name)
-
-    def _level(self, target: str | None) -> float:
-        """Confidence of an interval, so that those of all targets hold together."""
-        several = len(self.links.targets) if target is not None else 1
-        return 1 - (1 - self.evidence.level) / several
 
     def _keys(self) -> str:
         return ", ".join(self.links.keys) + self.links.said()

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import PlanError
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Estimate, Evidence, Judge, Map, Measure
 from understudy.kernels.bars import LEAST, tenths
 from understudy.kernels.gtcap import Scores, Uniques
-from understudy.kernels.resample import interval, mean_draws
 from understudy.risk.gtcap_sight import Sight
-from understudy.risk.linking import Linking, Links, differs
+from understudy.risk.linking import Linking, Links, differs, set_against
 from understudy.tables.encode import Block, stack
 from understudy.tables.schema import Schema
 
@@ -152,17 +151,14 @@ class GtcapJudge(Judge):
                 f"fewer than {LEAST} statistical uniques to average: {who}; {self._others(theirs)}"
             )
             return Estimate.absent("gtcap.mean", why, target=name, applies=True)
-        draws, base = mean_draws(ours.used, rng), mean_draws(theirs.used, rng)
-        level = 1 - (1 - evidence.level) / len(self.sights)
-        return Estimate(
+        return set_against(
             "gtcap.mean",
-            float(ours.used.mean()),
-            *interval(draws, level),
-            float(theirs.used.mean()),
-            Better.LOWER,
-            evidence.margin("gtcap.mean", 0.01),
-            *interval(draws - base, level),
+            ours.used,
+            theirs.used,
+            evidence,
+            rng,
             target=name,
+            several=len(self.sights),
             note=f"{who}; {_means(ours)}{self._odd(ours)}; {self._others(theirs)}",
         )
 

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import PlanError
-from understudy.evidence import Evidence
+from understudy.evidence import Better, Estimate, Evidence
+from understudy.kernels.resample import interval, mean_draws
 from understudy.settings import Settings
 from understudy.tables.encode import Block
 from understudy.tables.schema import Role, Schema
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -115,3 +118,35 @@ def levels(block: Block, names: Sequence[str], *, released: bool) -> NDArray[np.
         unseen = block.encoding[name].unseen
         found[:, place] = np.where(codes == unseen, unseen + released, codes)
     return found
+
+
+def set_against(
+    measure: str,
+    ours: Floats,
+    theirs: Floats,
+    evidence: Evidence,
+    rng: np.random.Generator,
+    *,
+    target: str | None,
+    several: int,
+    note: str,
+) -> Estimate:
+    """A mean over people of train against the same over strangers; people are resampled.
+
+    ``several`` targets share the error of one interval, so that all of theirs hold together.
+    """
+    draws, base = mean_draws(ours, rng), mean_draws(theirs, rng)
+    level = 1 - (1 - evidence.level) / several
+    value, (low, high) = float(ours.mean()), interval(draws, level)
+    return Estimate(
+        measure,
+        value,
+        min(low, value),
+        max(high, value),
+        float(theirs.mean()),
+        Better.LOWER,
+        evidence.margin(measure, 0.01),
+        *interval(draws - base, level),
+        target=target,
+        note=note,
+    )
