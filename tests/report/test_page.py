@@ -248,7 +248,7 @@ def test_what_own_rows_give_away_is_drawn_and_told(read: Reader) -> None:
     for said in (
         "90 of 300 people of train are unique together with the value.",
         "(radius 2.5)",
-        "Means: Train, by synthetic 1 0.21; Train, by all pooled 0.21; Strangers 0.19.",
+        "Mean of train by synthetic 1: 0.21; train by all pooled: 0.21; strangers: 0.19.",
         "0.1 – 0.4",
     ):
         assert said in read.words

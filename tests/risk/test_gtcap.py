@@ -331,3 +331,26 @@ def test_the_histogram_is_of_the_values_behind_the_mean():
     copied = grade["synthetic"][1]
     assert copied["bars"] == [[0.0, 1.0, copied["people"]]] and copied["mean"] == 1.0
     assert len(grade["synthetic"]) == 2 and len(grade["pooled"]) == 1
+
+
+@pytest.mark.parametrize("measure", ["gtcap", "cap"])
+@pytest.mark.parametrize("target", ["sex", "grade", "age", "income", "born", "huge", "gone"])
+def test_columns_of_every_kind_as_keys_and_target(make, measure, target):
+    """Dates, whole numbers beyond floats, empty columns, unseen levels: an answer for each."""
+    names = ["sex", "grade", "age", "income", "born", "huge", "constant", "gone", "empty"]
+    table, other = make.mixed(300, 1, names), make.mixed(200, 2, names)
+    keys = [name for name in names if name != target]
+    encoding = fit_encoding(table)
+    block, held = encoding.encode(table), encoding.encode(other)
+    half = held.take(slice(100)), held.take(slice(100, 200))
+    for release in (block, held, held.take(slice(1))):
+        plan = Plan(measures=(measure,), measure={measure: {"keys": keys, "targets": [target]}})
+        found, _ = judge_all(
+            Evidence(block, *half, (release,)), measures_of(plan), Gating(()), seed=1
+        )
+        for item in found:
+            assert item.verdict not in (Verdict.NOT_APPLICABLE, Verdict.NOT_MEASURED) or (
+                item.estimate.note
+            )
+            if release is block and np.isfinite(item.estimate.value):
+                assert item.verdict is Verdict.FAILS, item

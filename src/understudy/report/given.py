@@ -55,11 +55,11 @@ def _tables(column: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]
     synthetic = column["synthetic"]
     many = len(synthetic) > 1
     named = [
-        (f"Train, by synthetic {n}" if many else "Train", "" if n > 1 else "Train", table)
+        (f"train by synthetic {n}" if many else "train", "" if n > 1 else "Train", table)
         for n, table in enumerate(synthetic, 1)
     ]
-    pooled = [("Train, by all pooled", "", table) for table in column.get("pooled") or ()]
-    return [*named, *pooled, ("Strangers", "Strangers", column["holdout"])]
+    pooled = [("train by all pooled", "", table) for table in column.get("pooled") or ()]
+    return [*named, *pooled, ("strangers", "Strangers", column["holdout"])]
 
 
 def _said(column: Mapping[str, Any], tables: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
@@ -73,12 +73,12 @@ def _said(column: Mapping[str, Any], tables: Sequence[tuple[str, str, Mapping[st
         f"By {keys}, {column['uniques']:,} of {people} of train are unique together with the value."
     ]
     means = [
-        f"{name} {number(table['mean'])}"
+        f"{name}: {number(table['mean'])}"
         for name, _, table in tables
         if table.get("mean") is not None
     ]
     if means:
-        parts.append(f"Means: {'; '.join(means)}.")
+        parts.append(f"Mean of {'; '.join(means)}.")
     if not column["holdout"]["bars"]:
         parts.append("Too few strangers are unique for a histogram.")
     return " ".join(parts)
