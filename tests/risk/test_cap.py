@@ -11,7 +11,7 @@ from understudy.errors import PlanError
 from understudy.evidence import Evidence
 from understudy.plans.plan import Plan
 from understudy.results import Verdict
-from understudy.risk.cap import Cap
+from understudy.risk.cap import Cap, _by_class
 from understudy.study import Gating
 from understudy.study.judge import fit_columns, judge_all, measures_of
 from understudy.tables.encode import fit_encoding, stack
@@ -175,6 +175,39 @@ def test_unseen_levels_and_values_meet_nobody():
     # Strangers from the same unseen place are no match, either: nobody knows that it is the same.
     judge = Cap().prepare(Evidence(world.train, release, release, (release,)), rng=world.rng)
     assert all(not e.reference > 0 for e in judge.estimates(release, rng=world.rng))
+
+
+def test_strangers_with_the_same_keys_are_resampled_together():
+    """The mean stays; two who are hit together weigh as one who counts twice."""
+    hits = _by_class(np.array([True, True, False, True]), np.array([1, 1, 2, 3]))
+    assert hits.tolist() == [2.0, 0.0, 0.0, 1.0]
+    # So strangers who are all there twice are no surer a reference than when they are there once.
+    world = World(12, towns=40)
+    release = world.draw(600)
+    judge = Cap().prepare(world.evidence(release), rng=world.rng)
+    widths = []
+    for held in (world.control, stack([world.control, world.control])):
+        estimates = replace(judge, held=held).estimates(release, rng=np.random.default_rng(1))
+        (low, high), *_ = (e.gap() for e in estimates if e.measure == "repu")
+        widths.append(high - low)
+    assert widths[1] > 0.9 * widths[0]
+
+
+def test_too_few_who_are_settled_are_not_averaged():
+    world = World(10, rows=600, held=10)
+    found = world.estimates(world.draw(300), targets=["ill"])["tcap", "ill"]
+    assert found.verdict() is Verdict.NOT_MEASURED and "fewer than 10 are too few" in found.note
+
+
+def test_numbers_outside_all_intervals_of_train_are_nobodys():
+    """Pay in steps of 20 from train, and a release that pays a million more."""
+    world = World(11)
+    values = {n: v + (1e6 if n == "pay" else 0) for n, v in world.train.values.items()}
+    release = world.encoding.block(world.train.codes, values, 600)
+    for table, all_right in ((world.train, True), (release, False)):
+        found = world.estimates(table, targets=["pay"], widths={"pay": 20.0})
+        assert (found["tcap", "pay"].value == 1.0) is all_right
+        assert (found["dcap", "pay"].value > 0) is all_right
 
 
 def test_keys_may_be_cut_into_intervals():

@@ -169,8 +169,15 @@ def test_each_record_as_the_mean_has_it():
 def test_where_pairs_are_too_many_evenly_spread_people_are_looked_at(monkeypatch):
     world = World(9)
     release = world.draw(600)
+    settings = Gtcap(radii=RADII, targets=("pay",))
     whole = world.estimates(release)["pay"]
+    every = per_record(world.evidence(release), settings)
     monkeypatch.setattr(gtcap_sight, "_LOOKS", 500)
+    few = per_record(world.evidence(release), settings)
+    found = np.isfinite(few)
+    # Those that are looked at have the very number that they would have among all.
+    assert 20 < found.sum() < np.isfinite(every).sum() / 2
+    assert few[found] == pytest.approx(every[found])
     some = world.estimates(release)["pay"]
     assert "evenly spread over 600: a sample" in some.note and "a sample" not in whole.note
     assert some.value != whole.value and abs(some.value - whole.value) < 0.1

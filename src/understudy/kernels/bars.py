@@ -26,7 +26,7 @@ def tenths(values: NDArray[np.float64]) -> dict[str, Any]:
     bars, low, held = found["bars"], 0, 0
     for bar, count in enumerate(counts.tolist(), start=1):
         held += count
-        if held >= LEAST and (bar == _BARS or counts[bar:].sum() >= LEAST):
+        if held >= LEAST:
             bars.append([low / _BARS, bar / _BARS, held])
             low, held = bar, 0
     if bars and low < _BARS:
