@@ -17,8 +17,10 @@ from benchmarks._mixed import factor
 from benchmarks.distance_filter import fitted, marks, tables
 from benchmarks.neighbours import LEVELS, census
 from understudy.kernels import boosting, comb, leaves, mixture, multinomial, propensity
+from understudy.kernels.attribution import Keyed, cap, judged, settled
 from understudy.kernels.ball_counts import tally
 from understudy.kernels.balls import Around, shells
+from understudy.kernels.gtcap import Reach, Traits, uniques
 from understudy.kernels.jaccard import Jaccard
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
@@ -165,6 +167,17 @@ def _ball_tally(rows: int, rng: np.random.Generator) -> Task:
     return lambda: tally(around, *levels, np.array([0.01, 0.05, 0.2]))
 
 
+def _gtcap(rows: int, rng: np.random.Generator) -> Task:
+    levels, nothing = rng.integers(0, 6, (rows, 2)), np.zeros((rows, 0))
+    traits = Traits(levels, rng.normal(size=(rows, 2)), rng.integers(0, 7, (rows, 1)), nothing)
+    return lambda: uniques(traits, traits, Reach((0.1, 0.1)), members=True).against(traits)
+
+
+def _attribution(rows: int, rng: np.random.Generator) -> Task:
+    people, drawn = (Keyed(*rng.integers(0, [[rows], [7]], (2, rows))) for _ in "ab")
+    return lambda: (cap(people, drawn), judged(people, settled(drawn)))
+
+
 def _ripley(rows: int, rng: np.random.Generator) -> Task:
     points = rng.beta(2, 3, size=(rows, 2))
     window, radii = Window.box([0.0, 0.0], [1.0, 1.0]), np.linspace(0.01, 0.25, 24)
@@ -235,6 +248,8 @@ CASES = (
     Case("rows.overlap_null", "rows x draws", 800_000, _overlap),
     Case("balls.shells", "records x rows of a cell", 800_000, _shells),
     Case("ball_counts.tally", "records x rows of a cell", 800_000, _ball_tally),
+    Case("gtcap.uniques", "rows x log rows", 200_000, _gtcap),
+    Case("attribution.judged", "rows x log rows", 800_000, _attribution),
     Case("pairs.ripley", "rows^2", 8_000, _ripley),
     Case("comb.log_measure", "rows x log rows", 800_000, _comb),
     Case("boosting.grow", "rows x predictors x classes x rounds", 80_000, _boost),

@@ -117,6 +117,17 @@ def test_attribute_disclosure_agrees_with_a_double_loop() -> None:
         assert attribute.one(150, levels, every=True)["gap"] < 1e-9
 
 
+def test_gtcap_agrees_with_algorithm_2() -> None:
+    gtcap = module("gtcap")
+    for number in (False, True):
+        assert gtcap.one(300, number)["gap"] < 1e-9
+
+
+def test_gtcap_properties() -> None:
+    lines = module("gtcap_properties").study(120, 1)
+    assert len(lines) == 23 and "uniques" in lines[1]
+
+
 def test_doubling(monkeypatch: pytest.MonkeyPatch) -> None:
     doubling = module("doubling")
     monkeypatch.setattr(doubling, "STEPS", 2)

@@ -228,14 +228,14 @@ def row_numbers(blocks: Sequence[Block], columns: Sequence[str]) -> list[NDArray
     number = np.zeros(total, dtype=np.int64)
     for name in columns:
         parts = [
-            _on_grid(block, name) if name in block.values else block.codes[name] for block in blocks
+            on_grid(block, name) if name in block.values else block.codes[name] for block in blocks
         ]
         _, code = np.unique(np.concatenate(parts), return_inverse=True, equal_nan=True)
         _, number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)
     return np.split(number, np.cumsum([block.rows for block in blocks])[:-1])
 
 
-def _on_grid(block: Block, name: str) -> NDArray[np.float64]:
+def on_grid(block: Block, name: str) -> NDArray[np.float64]:
     """Values in steps of the column's grid: other tools may write digits that train lacks."""
     cells, values = block.encoding[name].cells, block.values[name]
     if cells is None or cells.step == 0 or not cells.count:
@@ -253,6 +253,7 @@ __all__ = [
     "Measure",
     "Source",
     "features",
+    "on_grid",
     "points",
     "row_numbers",
     "widths",

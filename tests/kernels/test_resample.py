@@ -54,6 +54,14 @@ def test_mean_draws_are_the_bootstrap(values):
     assert ks_2samp(slow, quick).pvalue > 0.001
 
 
+def test_mean_draws_of_many_values_are_the_bootstrap():
+    rng = np.random.default_rng(6)
+    sample = rng.beta(0.4, 2.0, 900)
+    slow, quick = bootstrapped(sample, np.mean, rng), mean_draws(sample, rng, 2000)
+    # One pair of samples of 2,000 at p > 0.001.
+    assert ks_2samp(slow, quick).pvalue > 0.001
+
+
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 def test_a_share_seen_without_variation_still_has_an_interval(value):
     low, high = interval(mean_draws(np.full(20, value), np.random.default_rng(5)), 0.95)

@@ -86,6 +86,7 @@ def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any
         "closeness": {"ims": curve, "dcr": curve, "nndr": curve},
         "attribute": [inference(names[1])],
         "prevention": [prevention(names[1])],
+        "gtcap": [given(names)],
         "columns": [column(name, i, bins) for i, name in enumerate(names)],
         "pairs": [
             {"columns": [a, b], "distance": 0.1, "null": 0.05, "excess": 0.05}
@@ -122,6 +123,23 @@ def inference(name: str) -> dict[str, Any]:
         "pooled": [],
         "thinned": [curve],
         "holdout": [curve],
+    }
+
+
+def given(names: tuple[str, ...]) -> dict[str, Any]:
+    """GTCAP of one target: two tables, and strangers."""
+    first = {"people": 90, "bars": [[0.0, 0.1, 60], [0.1, 0.4, 12], [0.4, 1.0, 18]], "mean": 0.21}
+    other = {"people": 30, "bars": [[0.0, 0.1, 20], [0.1, 1.0, 10]], "mean": 0.19}
+    return {
+        "column": names[1],
+        "keys": [names[0], names[2]],
+        "radii": {names[2]: 2.5},
+        "records": 300,
+        "uniques": 90,
+        "synthetic": [first, {"people": 4, "bars": []}],
+        "pooled": [first],
+        "holdout": other,
+        "strangers": 100,
     }
 
 

@@ -96,7 +96,7 @@ def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     charts = [attrs for _, attrs, _ in read.elements if "data-chart" in attrs]
     specs = {attrs.get("id"): text for attrs, text in read.scripts}
     maps = 2
-    assert len(charts) == len(GATES) + 3 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2 + maps
+    assert len(charts) == len(GATES) + 3 + 1 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2 + maps
     for chart in charts:
         assert chart["role"] == "img"
         assert "table" in str(chart["aria-label"])
@@ -242,6 +242,21 @@ def test_inference_and_what_preventing_it_costs_are_told(read: Reader) -> None:
     assert drawn["layer"][1]["data"]["values"] == [{"x": 0.05, "y": 10.0}, {"x": 1.0, "y": 10.0}]
     bounds = json.loads(specs["spec-sweep-0-ratio"])["layer"][1]["data"]["values"]
     assert bounds == [{"x": 10.0, "y": 10.0}, {"x": 5.0, "y": 5.0}]
+
+
+def test_what_own_rows_give_away_is_drawn_and_told(read: Reader) -> None:
+    for said in (
+        "90 of 300 people of train are unique together with the value.",
+        "(radius 2.5)",
+        "Mean of train by synthetic 1: 0.21; train by all pooled: 0.21; strangers: 0.19.",
+        "0.1 – 0.4",
+    ):
+        assert said in read.words
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    values = json.loads(specs["spec-given-0"])["data"]["values"]
+    # Only the first table is drawn; areas are shares: 18 of 90 over six tenths.
+    assert [point["table"] for point in values] == ["Train"] * 3 + ["Strangers"] * 2
+    assert values[2]["share"] == pytest.approx(0.2 / 6)
 
 
 @pytest.mark.parametrize("shown", [{}, {"columns": [], "pairs": [], "closeness": {}}])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from understudy.risk.gtcap import Gtcap
 from understudy.study.ledger import ledger
 from understudy.tables.encode import stack
 
@@ -59,3 +60,32 @@ def test_nothing_drawn_no_ledger(make):
     table = make.numbers([1.0, 2.0])
     block = make.encoded(table.with_schema(table.schema.update({"x": {"role": "keep"}})))
     assert ledger(Evidence(block, block, block, (block,)), np.arange(2)) is None
+
+
+def test_what_each_record_gives_away(people):
+    """A copied person gives all away; who has company in keys and target has no number."""
+    world = people("sensitive", 200, 100, 71)
+    release = stack([world.train.take(slice(100)), world.draw(100)])
+    settings = Gtcap(radii={"age": 1.5, "pay": 1.0}, targets=("pay",))
+    found = ledger(world.evidence(release), np.arange(200), {"gtcap": settings}).column("gtcap")
+    given = found.to_pylist()
+    near = [
+        sum(
+            abs(world.train.values["age"][i] - world.train.values["age"][j]) < 1.5
+            and world.train.codes["sex"][i] == world.train.codes["sex"][j]
+            and abs(world.train.values["pay"][i] - world.train.values["pay"][j]) < 1.0
+            for j in range(200)
+        )
+        for i in range(200)
+    ]
+    assert [value is not None for value in given] == [count == 1 for count in near]
+    copied, others = (
+        [value for value in part if value is not None] for part in (given[:100], given[100:])
+    )
+    assert min(map(len, (copied, others))) > 20 and np.mean(copied) > 3 * np.mean(others)
+
+
+def test_no_keys_or_targets_no_column(people):
+    world = people("mixed", 60, 40, 72)
+    found = ledger(world.evidence(world.draw(60)), np.arange(60), {"gtcap": Gtcap()})
+    assert "gtcap" not in found.column_names

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 DRAWS = 2000
+_FEW = 512  # so many different values are resampled by their counts; the mean of more is normal
 
 
 def quantile(values: NDArray[np.float64], share: float) -> float:
@@ -51,9 +52,10 @@ def quantile_draws(
 def mean_draws(
     values: NDArray[np.float64], rng: np.random.Generator, draws: int = DRAWS
 ) -> NDArray[np.float64]:
-    """Bootstrap distribution of a mean of values that take few different values.
+    """Bootstrap distribution of a mean of values from 0 to 1.
 
-    Values 0, ½ and 1 (shares with ties) are resampled by their counts: O(draws).
+    Values 0, ½ and 1 (shares with ties) are resampled by their counts: O(draws). Where more than
+    512 different values occur, their mean is drawn from the normal distribution it is near.
     """
     if values.size == 0:
         return np.full(draws, np.nan)
@@ -63,6 +65,8 @@ def mean_draws(
         spread = rng.beta(0.5, values.size + 0.5, draws)
         moved = unique[0] + np.where(unique[0] > 0.5, -spread, spread)
         return np.asarray(np.clip(moved, 0.0, 1.0), dtype=np.float64)
+    if len(unique) > _FEW:
+        return rng.normal(values.mean(), values.std() / np.sqrt(values.size), draws)
     table = rng.multinomial(values.size, counts / values.size, size=draws)
     return np.asarray(table @ unique / values.size, dtype=np.float64)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.report.disclosure import Lines
+from understudy.report.given import Given
 
 _TABLES = ["Held out", "Synthetic", "Thinned"]
 
@@ -45,4 +46,36 @@ def lines(found: Lines) -> dict[str, Any]:
         "autosize": {"type": "fit-x", "contains": "padding"},
         "data": {"values": found.points},
         "layer": [drawn, ceiling] if found.ceiling else [drawn],
+    }
+
+
+def bars(found: Given) -> dict[str, Any]:
+    """Histograms of GTCAP: filled for people of train, dashed lines for strangers."""
+    x = {
+        "field": "from",
+        "type": "quantitative",
+        "axis": {"title": "GTCAP", "grid": False, "tickCount": 5},
+        "scale": {"domain": [0, 1], "nice": False},
+    }
+    y = {
+        "field": "share",
+        "type": "quantitative",
+        "axis": {"title": "people in a tenth", "tickCount": 4, "format": "~%"},
+    }
+    train = {
+        "transform": [{"filter": "datum.table === 'Train'"}],
+        "mark": {"type": "bar", "color": "var(--synthetic)", "opacity": 0.6, "binSpacing": 1},
+        "encoding": {"x": {**x, "bin": "binned"}, "x2": {"field": "to"}, "y": y},
+    }
+    strangers = {
+        "transform": [{"filter": "datum.table === 'Strangers'"}],
+        "mark": {"type": "rule", "color": "var(--held)", "strokeWidth": 2, "strokeDash": [4, 3]},
+        "encoding": {"x": x, "x2": {"field": "to"}, "y": y},
+    }
+    return {
+        "width": "container",
+        "height": 180,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "data": {"values": list(found.bars)},
+        "layer": [train, strangers],
     }

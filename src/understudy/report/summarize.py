@@ -22,6 +22,7 @@ from understudy.report.columns import (
     propensities,
 )
 from understudy.report.disclosure import Lines, inference, sweeps
+from understudy.report.given import Given, given
 from understudy.report.judged import Gate, Row, gates, row
 from understudy.report.numbers import number
 from understudy.report.places import Clusters, PointMap, clusters, point_map
@@ -50,6 +51,7 @@ class View:
     sureness: tuple[str, str] | None
     curves: tuple[Curve, ...]
     inference: tuple[Lines, ...]
+    given: tuple[Given, ...]
     sweeps: tuple[Lines, ...]
     looks: tuple[Look, ...]
     pairs: Pairs | None
@@ -91,6 +93,7 @@ def summarize(
         _sureness(provenance),
         curves(summaries.get("closeness") or {}),
         inference(summaries.get("attribute") or ()),
+        given(summaries.get("gtcap") or ()),
         sweeps(summaries.get("prevention") or ()),
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),

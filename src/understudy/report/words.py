@@ -98,6 +98,38 @@ MEASURES: Mapping[str, Words] = {
         reference="itself",
         share=True,
     ),
+    "gtcap.mean": Words(
+        "How much of what people’s own rows give away does it give away?",
+        "Of people who are unique on the keys and the sensitive value together, counting what is "
+        "near as equal: 0 if the release says no more of the value than its frequency among all "
+        "people, 1 if it says as much as train itself. Strangers, each taken for one more row of "
+        "train, are the reference.",
+        share=True,
+    ),
+    "dcap": Words(
+        "How often is a row with a person’s keys right about them?",
+        "Mean share of a person’s own sensitive value among the synthetic rows that have exactly "
+        "their keys; no such row counts 0 (DCAP).",
+        share=True,
+    ),
+    "tcap": Words(
+        "Where it is sure of a sensitive value, how often is it right?",
+        "Of the people whose keys’ synthetic rows all have one sensitive value, the share for whom "
+        "it is their own (TCAP; the denominator is these people).",
+        share=True,
+    ),
+    "disco": Words(
+        "For how many people is it sure of the value, and right?",
+        "Share of all people whose keys’ synthetic rows all have one sensitive value, and it is "
+        "their own (DiSCO).",
+        share=True,
+    ),
+    "repu": Words(
+        "How many unique people come back as a single row?",
+        "Share of people who are unique on the keys and whose keys occur exactly once in the "
+        "release (repU).",
+        share=True,
+    ),
     "marginal.distance": Words(
         "Single columns",
         "Share of rows that would have to change for the column to look like train’s (total "
@@ -183,7 +215,7 @@ ATTACKERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Somebody who knows the quasi-identifiers",
         "looks for a combination that only one person has",
-        ("uniques.replicated",),
+        ("uniques.replicated", "repu"),
     ),
     (
         "Somebody who wants one sensitive value",

@@ -1,8 +1,10 @@
 """Measures of what a release would disclose."""
 
 from understudy.risk.attribute import Attribute
+from understudy.risk.cap import Cap
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
+from understudy.risk.gtcap import Gtcap
 from understudy.risk.likeness import Likeness
 from understudy.risk.nearer import Nearer
 from understudy.risk.uniques import Uniques
@@ -14,4 +16,6 @@ MEASURES = {
     "copies": Copies,
     "likeness": Likeness,
     "attribute": Attribute,
+    "gtcap": Gtcap,
+    "cap": Cap,
 }

@@ -5,13 +5,16 @@ It names records by their row number in the original file and shows no values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.evidence import Evidence, Map, points, row_numbers
+from understudy.evidence import Evidence, Map, Measure, points, row_numbers
 from understudy.kernels.neighbours import nearest
 from understudy.kernels.rows import hits_unique
+from understudy.risk.gtcap import Gtcap, per_record
 from understudy.tables.encode import stack
 from understudy.tables.schema import Role
 
@@ -23,13 +26,22 @@ def unlisted(rows: int) -> str:
     return f"no ledger of records: train has more than {_MOST:,} rows" if rows > _MOST else ""
 
 
-def ledger(evidence: Evidence, rows: NDArray[np.int64], *, map_: Map = map) -> pa.Table | None:
+def ledger(
+    evidence: Evidence,
+    rows: NDArray[np.int64],
+    measures: Mapping[str, Measure] | None = None,
+    *,
+    map_: Map = map,
+) -> pa.Table | None:
     """Distance of each record to the nearest synthetic row, and whether it is unique.
 
     Columns: ``row`` (from 0, in the original file), ``nearest_synthetic`` (the typed distance to
     the nearest row of any replicate), ``nearest_other`` (to the nearest *other* record of train:
     an isolated person has a large one), ``exact`` (some synthetic row equals it), ``unique_quasi``
-    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns).
+    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns). Where
+    ``gtcap`` is measured and there are keys and targets, ``gtcap`` too: how much of what the
+    record's own row gives away all replicates together give away; null where the record is no
+    statistical unique.
 
     Tables of more than 200,000 rows get no ledger yet: it asks for every record.
     """
@@ -42,16 +54,19 @@ def ledger(evidence: Evidence, rows: NDArray[np.int64], *, map_: Map = map) -> p
     near, _ = nearest(pooled, mine, 1, map_=map_)
     other, _ = nearest(mine, mine, 1, exclude_self=True, map_=map_)
     quasi = [n for n in columns if n in train.encoding.schema.with_role(Role.QUASI, Role.LOCATION)]
-    return pa.table(
-        {
-            "row": rows,
-            "nearest_synthetic": near[:, 0],
-            "nearest_other": other[:, 0],
-            "exact": near[:, 0] == 0,
-            "unique_quasi": _unique(evidence, quasi) if quasi else np.zeros(train.rows, dtype=bool),
-            "unique": _unique(evidence, columns),
-        }
-    )
+    found = {
+        "row": rows,
+        "nearest_synthetic": near[:, 0],
+        "nearest_other": other[:, 0],
+        "exact": near[:, 0] == 0,
+        "unique_quasi": _unique(evidence, quasi) if quasi else np.zeros(train.rows, dtype=bool),
+        "unique": _unique(evidence, columns),
+    }
+    gtcap = (measures or {}).get("gtcap")
+    given = per_record(evidence, gtcap) if isinstance(gtcap, Gtcap) else None
+    if given is not None:
+        found["gtcap"] = pa.array(given, mask=np.isnan(given))
+    return pa.table(found)
 
 
 def _unique(evidence: Evidence, columns: list[str] | tuple[str, ...]) -> NDArray[np.bool_]:

@@ -177,7 +177,7 @@ def run(
         plan.sha256, _sizes(train, control, fresh, tables), findings, tuple(receipts), provenance
     )
     progress("records")
-    records = ledger(evidence, rows_of_train, map_=map_)
+    records = ledger(evidence, rows_of_train, measures, map_=map_)
     if tuned is not None:
         summaries["tuning"] = tuned.summary()
     points = scatter(evidence, seed=seed) if plan.report.map else None
