@@ -151,6 +151,29 @@ def test_the_share_tells_a_copy_from_honest_rows(people):
     assert bench.share(((0, 0), [leak])) > bench.share(((0, 0), [leak.take(slice(90, 300))]))
 
 
+@pytest.mark.parametrize("against, half", [("train", "inner"), ("other", "other")])
+def test_replicates_take_turns_at_learning_and_each_is_compared_with_its_own_half(
+    train, monkeypatch, against, half
+):
+    """A kept column shows which half a table was made from."""
+    seen = {}
+
+    def caught(real, columns, tuning, drawn, **_):
+        seen.update(real=real, drawn=drawn)
+        return {place: (np.ones(2), 1.0) for place in drawn}
+
+    monkeypatch.setattr("understudy.study.trial.ratios", caught)
+    plan = replace(plan_of(), visits=(VisitPlan("keep", ("age",)),))
+    bench = Bench.of(plan, replace(QUICK, against=against), train, seed=1)
+    bench.outcomes([plan.visits_for(train.encoding, leaf=20)])
+    assert set(seen["drawn"]) == {(0, 0), (0, 1)}
+    for (_, which), blocks in seen["drawn"].items():
+        assert len(blocks) == 2
+        for block in blocks:
+            assert np.array_equal(block.values["age"], bench.sides[which].inner.values["age"])
+        assert seen["real"][which] is getattr(bench.sides[which], half)
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_a_number_that_is_none_is_a_failed_trial(train, monkeypatch, number):
     bench = Bench.of(plan_of(), QUICK, train, seed=1)
@@ -198,6 +221,92 @@ def test_a_search_without_improvement_stops(train, monkeypatch):
     scripted(monkeypatch, lambda leaf: Outcome(2.0, 0.1, 1.0, 0.5))
     found = tune(plan_of(free=(AGE,), trials=12, patience=2), train, seed=1)
     assert [len([t for t in found.trials if t.search == s]) for s in (1, 2)] == [5, 5]
+
+
+def numbered(monkeypatch, function):
+    """Trials whose outcome is a function of how many were made before."""
+    count = iter(range(1000))
+
+    def outcomes(self, trials, *, map_=map):
+        return [function(next(count)) for _ in trials]
+
+    monkeypatch.setattr(Bench, "outcomes", outcomes)
+
+
+def test_a_search_that_improves_goes_on(train, monkeypatch):
+    numbered(monkeypatch, lambda made: Outcome(1 + 1 / (1 + made), 0.1, 1.0, 0.5))
+    found = tune(plan_of(free=(AGE,), seeds=1, trials=9, patience=1), train, seed=1)
+    assert len(found.trials) == 9
+
+
+def test_a_search_that_comes_nearer_to_its_ceiling_goes_on(train, monkeypatch):
+    """No trial keeps it, and the ratio is always the same."""
+    ceiling = {"measure": "dcr.share", "most": 0.5}
+    numbered(monkeypatch, lambda made: Outcome(2.0, 0.1, 1.0, 0.9, 0.9 - 0.01 * min(made, 5)))
+    plan = plan_of(free=(AGE,), seeds=1, trials=12, patience=2, ceiling=ceiling)
+    found = tune(plan, train, seed=1)
+    assert [t.outcome.limited for t in found.trials][-1] == pytest.approx(0.85)
+    assert len(found.trials) == 8  # the sixth was the last that came nearer
+
+
+def test_a_ratio_that_crosses_one_is_found(train, monkeypatch):
+    """It rises with the leaf from 0.1 to 3, and is 1 at 20: one end is no better than the other.
+
+    Of 12 trials at random the best is within 1 of 20 in about a third of all runs (the scale has 70
+    steps); here both searches must find it.
+    """
+    scripted(monkeypatch, lambda leaf: Outcome(leaf / 20, 0.1, 1.0, 0.5))
+    found = tune(plan_of(free=(AGE,), trials=12), train, seed=1)
+    for search in (1, 2):
+        leaves = [t.values[0] for t in found.trials if t.search == search]
+        assert min(abs(leaf - 20) for leaf in leaves) <= 1, leaves
+    assert abs(found.chosen.values[0] - 20) <= 1
+
+
+def test_each_outcome_belongs_to_its_values(train, monkeypatch):
+    """Models refuse leaves from 10 to 30 before any work, others are made: none is mixed up."""
+
+    def refuses(visits, free, values, where="tune.free"):
+        if 10 <= values[0] <= 30:
+            raise PlanError("leaf", values[0], "another")
+        return changed(visits, free, values, where)
+
+    monkeypatch.setattr("understudy.study.tune.changed", refuses)
+    scripted(monkeypatch, lambda leaf: Outcome(1 + leaf, 0.1, 1.0, 0.5))
+    found = tune(plan_of(free=(AGE,), seeds=3, trials=6, first=6), train, seed=1)
+    assert {trial.outcome.failed for trial in found.trials} == {True, False}
+    for trial in found.trials:
+        leaf = trial.values[0]
+        assert trial.outcome.failed == (10 <= leaf <= 30)
+        assert trial.outcome.failed or trial.outcome.number == 1 + leaf
+
+
+def test_what_failed_is_not_proposed_for_ever(train, monkeypatch):
+    """Leaves above 20 fail. A search that took them for good would go on asking there."""
+    fails = lambda leaf: leaf > 20  # noqa: E731
+    scripted(
+        monkeypatch, lambda n: Outcome(why="no") if fails(n) else Outcome(1 + n / 20, 0.1, 1.0, 0.5)
+    )
+    found = tune(plan_of(free=(AGE,), trials=10), train, seed=1)
+    proposed = [trial for trial in found.trials if trial.number > QUICK.first]
+    assert sum(trial.outcome.failed for trial in proposed) <= len(proposed) / 4
+
+
+@pytest.mark.parametrize("halves, pairs", [(1, 6), (2, 3)])
+def test_halves_share_the_pairs(train, monkeypatch, halves, pairs):
+    """A mean over ``pairs`` pairs in all, whether one half is learnt from or two."""
+    asked = []
+
+    def counted(size, count):
+        asked.append(count)
+        return chosen_pairs(size, count)
+
+    monkeypatch.setattr("understudy.study.objective.chosen_pairs", counted)
+    blocks = [train.take(slice(i * 50, 50 + i * 50)) for i in range(4)]
+    drawn = {(0, half): blocks for half in range(halves)}
+    real = [train.take(slice(50))] * halves
+    ratios(real, ("age", "income"), replace(QUICK, pairs=6), drawn, seed=1, map_=map)
+    assert asked == [pairs] * halves
 
 
 def test_a_clock_ends_it_and_it_says_so(train, monkeypatch):
