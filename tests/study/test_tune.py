@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.api import workers
-from understudy.errors import PlanError
+from understudy.errors import PlanError, ProtectionError
 from understudy.kernels.propensity import cart_pmse
 from understudy.plans.plan import Plan, VisitPlan
 from understudy.plans.tuning import Tuning
@@ -201,6 +201,24 @@ def test_a_model_that_refuses_is_a_failed_trial(train):
     town = VisitPlan("multinomial", ("town",), ("sex", "age"), settings={"max_terms": 1})
     with pytest.raises(PlanError, match=r"all failed.*max_terms"):
         tune(Plan(visits=(town,), tune=replace(QUICK, trials=3)), train, seed=1)
+
+
+def test_a_protection_that_refuses_is_a_failed_trial(train, monkeypatch):
+    """The tuning goes on; other trials of the same round keep their numbers."""
+    whole = tune(plan_of(free=(AGE,), seeds=1, trials=4), train, seed=1)
+    plain = Bench._draw
+
+    def refuses(self, trials, job):
+        leaf = next(v.model.min_leaf for v in trials[job[0]] if "age" in v.columns)
+        if leaf == whole.trials[1].values[0] and job[1] == 2:
+            raise ProtectionError("no such rows")
+        return plain(self, trials, job)
+
+    monkeypatch.setattr(Bench, "_draw", refuses)
+    found = tune(plan_of(free=(AGE,), seeds=1, trials=4), train, seed=1)
+    assert [trial.outcome.failed for trial in found.trials[:3]] == [False, True, False]
+    assert found.trials[1].outcome.why == "no such rows" and len(found.trials) == 4
+    assert [found.trials[k].outcome for k in (0, 2)] == [whole.trials[k].outcome for k in (0, 2)]
 
 
 def test_the_chosen_one_keeps_the_ceiling(train, monkeypatch):
