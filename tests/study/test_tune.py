@@ -54,6 +54,11 @@ def test_parallel_equals_serial(train, tuned):
         assert told(tune(plan_of(), train, seed=1, map_=map_)) == told(tuned)
 
 
+def test_searches_are_independent(tuned):
+    one, two = ([t.values for t in tuned.trials if t.search == s and t.number > 1] for s in (1, 2))
+    assert not set(one) & set(two)
+
+
 def test_another_seed_is_another_search(train, tuned):
     assert told(tune(plan_of(trials=1), train, seed=2)) != told(tuned)[: len(told(tuned))]
 
