@@ -360,6 +360,8 @@ def test_any_number_can_be_optimised(train, objective, target, goal):
         ({"objective": "pmse"}, "tune.objective"),
         ({"objective": "pmse.logit", "target": "moon"}, "tune.target"),
         ({"ceiling": {"measure": "moon", "most": 1}}, "tune.ceiling.measure"),
+        ({"objective": "attribute.max_ratio"}, "tune.objective"),  # nothing is sensitive here
+        ({"ceiling": {"measure": "attribute.correct", "most": 1}}, "tune.ceiling.measure"),
         ({"free": ({**AGE, "column": "moon"},)}, "tune.free[0].setting"),
         ({"free": ({**AGE, "setting": "moon"},)}, "tune.free[0].setting"),
         ({"free": ({**AGE, "low": 0.5, "high": 9.5, "whole": True},)}, "tune.free[0].low"),
