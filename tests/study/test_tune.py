@@ -240,6 +240,16 @@ def test_the_chosen_one_keeps_the_ceiling(train, monkeypatch):
     assert none.chosen.outcome.limited == min(t.outcome.limited for t in none.trials)
 
 
+def test_the_running_minimum_is_of_trials_that_keep_the_ceiling(train, monkeypatch):
+    """Losses 4, 1, 9, 0.25, 2.25; the second and the fourth are above the ceiling."""
+    ratios = [3.0, 2.0, 4.0, 1.5, 2.5]
+    numbered(monkeypatch, lambda k: Outcome(ratios[k], 0.1, 1.0, 0.5, 0.6 if k in (1, 3) else 0.4))
+    plan = plan_of(free=(AGE,), seeds=1, ceiling={"measure": "dcr.share", "most": 0.5}, first=5)
+    ratios += [1.0] * 9  # the chosen one measured again
+    running = tune(plan, train, seed=1).summary()["running"]
+    assert [step["best"] for step in running] == [4.0, 4.0, 4.0, 4.0, 2.25]
+
+
 def test_a_search_without_improvement_stops(train, monkeypatch):
     scripted(monkeypatch, lambda leaf: Outcome(2.0, 0.1, 1.0, 0.5))
     found = tune(plan_of(free=(AGE,), trials=12, patience=2), train, seed=1)
@@ -304,15 +314,20 @@ def test_each_outcome_belongs_to_its_values(train, monkeypatch):
         assert trial.outcome.failed or trial.outcome.number == 1 + leaf
 
 
-def test_what_failed_is_not_proposed_for_ever(train, monkeypatch):
-    """Leaves above 20 fail. A search that took them for good would go on asking there."""
-    fails = lambda leaf: leaf > 20  # noqa: E731
-    scripted(
-        monkeypatch, lambda n: Outcome(why="no") if fails(n) else Outcome(1 + n / 20, 0.1, 1.0, 0.5)
-    )
-    found = tune(plan_of(free=(AGE,), trials=10), train, seed=1)
-    proposed = [trial for trial in found.trials if trial.number > QUICK.first]
-    assert sum(trial.outcome.failed for trial in proposed) <= len(proposed) / 4
+def test_what_failed_counts_as_the_worst_of_both_numbers(train, monkeypatch):
+    asked = {}
+
+    def caught(points, numbers, count, **settings):
+        asked.update(numbers=numbers, limited=settings["limited"])
+        return points[:count]
+
+    monkeypatch.setattr("understudy.study.tune.propose", caught)
+    made = [Outcome(2.0, 0.1, 1.0, 0.5, 0.6), Outcome(why="no"), Outcome(1.1, 0.1, 1.0, 0.5, 0.4)]
+    numbered(monkeypatch, lambda k: made[min(k, 2)])
+    ceiling = {"measure": "dcr.share", "most": 0.5}
+    tune(plan_of(free=(AGE,), seeds=1, trials=4, ceiling=ceiling), train, seed=1)
+    assert asked["numbers"] == pytest.approx(np.log([2.0, 2.0, 1.1]))
+    assert asked["limited"].tolist() == [0.6, 0.6, 0.4]
 
 
 @pytest.mark.parametrize("halves, pairs", [(1, 6), (2, 3)])
