@@ -209,6 +209,15 @@ def test_other_people_are_not_closer(ideal):
     assert result["quick"].startswith(f"{ROUNDS} holdouts")
 
 
+def test_where_the_holdout_is_at_distance_0_nothing_can_be_closer(ideal):
+    """A claim that could not fail is none."""
+    made = [replace(one, held=one.train) for one in ideal]
+    result = ran(Table3, made)
+    assert verdict(result, "Disjoint", "by DCR") == "not-applicable"
+    assert verdict(result, "Disjoint", "by NNDR") == "not-applicable"
+    assert verdict(ran(Table3, ideal), "Disjoint", "by DCR") != "not-applicable"
+
+
 def test_people_of_train_are_closer(ideal):
     result = ran(Table3, with_table(ideal, "CART", leaky))
     assert verdict(result, "Disjoint", "by (24) alone") == "fails"

@@ -102,6 +102,13 @@ def test_page_is_one_file_without_network(sample):
     assert page.count('data-chart="') == 3 and "paper 0.5" in page
 
 
+def test_claims_that_cannot_be_asked_are_not_counted_as_held(sample):
+    claims = [{"claim": "c", "verdict": v, "evidence": "e"} for v in ("holds", "not-applicable")]
+    page = reproduced({**sample, "claims": claims})
+    assert "1 of 1 claim holds. 1 cannot be asked here." in page
+    assert "cannot be asked" not in reproduced(sample)
+
+
 def test_terminal_shows_ours_beside_theirs(sample):
     text = printed(sample)
     assert "Quick: 9 draws instead of the paper's 50." in text

@@ -21,6 +21,7 @@ from understudy.reproduce.item import Bench
 from understudy.reproduce.outbreak import DESIGNS, HELD, Round, coordinates, style_of
 from understudy.reproduce.peers import PAPERS_OWN
 from understudy.reproduce.result import Cell, Claim, Grid, Picture, Result, Series
+from understudy.results import Verdict
 
 PRINTED: Mapping[str, tuple[float, float]] = {
     "MNL": (0.0006, 0.0145),
@@ -127,13 +128,15 @@ def _groups(numbers: Sequence[Numbers], peers: Sequence[str]) -> dict[str, list[
 
 def _not_closer(numbers: Sequence[Numbers], k: int, names: Sequence[str]) -> Claim:
     measure = ("DCR", "NNDR")[k]
-    margin = MARGIN * float(gathered(numbers, HELD)[:, k].mean())
-    return Claim.between(
+    own = float(gathered(numbers, HELD)[:, k].mean())
+    text = (
         f"Disjoint: by {measure} {_no(names)} is closer to train than the holdout, by more than "
-        f"{MARGIN:.0%} of the holdout's",
-        {name: Cell.mean(differences(numbers, name, HELD)[:, k]) for name in names},
-        low=-margin,
+        f"{MARGIN:.0%} of the holdout's"
     )
+    if own == 0:
+        return Claim(text, Verdict.NOT_APPLICABLE, "the holdout's own is 0: nothing can be closer")
+    gaps = {name: Cell.mean(differences(numbers, name, HELD)[:, k]) for name in names}
+    return Claim.between(text, gaps, low=-MARGIN * own)
 
 
 def _no(names: Sequence[str]) -> str:
