@@ -216,8 +216,9 @@ def _made(bench: Bench, design: str, repetitions: int, variants: Sequence[Varian
 
 def _beside(peers: Sequence[Peer], design: str, number: int, one: Round) -> Round:
     """The round with the peers' tables beside ours."""
-    made, twins, like = dict(one.made), dict(one.twins), people()
+    made, twins = dict(one.made), dict(one.twins)
     for peer in peers:
+        like = people()
         made[peer.name], twins[peer.name] = peer.tables(stem(design, number), one.train, like)
     return replace(one, made=made, twins=twins)
 
