@@ -152,7 +152,7 @@ class LFunctionJudge(Judge):
             "l_function": {
                 "unit": self.places.unit,
                 "columns": list(self.places.columns),
-                "note": f"correction {self.settings.correction}; {self.places.note}",
+                "note": f"edge correction {self.settings.correction}; {self.places.note}",
                 "grid": _rounded(self._radii()),
                 "replicates": len(found),
                 "targets": [
