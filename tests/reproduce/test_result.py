@@ -8,10 +8,12 @@ import pytest
 from scipy.stats import norm, t
 
 from understudy.errors import InputError
+from understudy.report.pictures import picture
 from understudy.report.reproduced import printed, reproduced
 from understudy.reproduce import ITEMS, run
 from understudy.reproduce.item import Bench, Item
 from understudy.reproduce.result import Cell, Claim, Grid, Picture, Series, errors
+from understudy.reproduce.tuning import _DASHES
 
 KINDS = ("lines", "spread", "points")
 
@@ -196,3 +198,13 @@ def test_command_says_what_is_wrong(words, said, monkeypatch, capsys, tmp_path):
     seen = capsys.readouterr()
     assert said in seen.err and "Traceback" not in seen.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_searches_are_told_apart_and_a_minimum_goes_down_in_steps():
+    lines = [{"name": f"search {k}", "x": [1, 2], "y": [2.0, 1.0], "low": [], "high": [],
+              "role": "mnl", "dash": dash} for k, dash in enumerate(_DASHES, 1)]  # fmt: skip
+    spec = picture({"kind": "steps", "across": "trial", "up": "best", "series": lines})
+    _, line = spec["layer"]
+    assert line["mark"]["interpolate"] == "step-after"
+    dashes = line["encoding"]["strokeDash"]["scale"]["range"]
+    assert len({tuple(dash) for dash in dashes}) == 5

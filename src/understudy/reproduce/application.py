@@ -102,7 +102,8 @@ _NOTES = (
     "Disjoint: each round splits the people into two halves, train and holdout; the synthesizers "
     "are fitted anew. Claims about closeness and likeness rest on this design. Rounds share "
     "people, so that standard errors are those of splits of these people, not of other people.",
-    "“Ceiling” is not in the paper: parameters found under a ceiling on the share of rows nearer "
-    "to those learnt from (table2).",
+    "Parameters are those that table2's protocol found on these people. “Ceiling” is not in the "
+    "paper: there the share of rows nearer to those learnt from had a ceiling. Those of the tree "
+    "under it are of a smaller search, with 8 replicates.",
     'Prevention bounds the ratio at every δ (delta = "all").',
 )
