@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from understudy import api
-from understudy.errors import InputError
+from understudy.errors import InputError, PlanError
 from understudy.plans.plan import Plan
 from understudy.plans.tuning import Tuning
 from understudy.study.free import Parameter
-from understudy.study.trial import Outcome
+from understudy.study.trial import Bench, Outcome
 from understudy.study.tune import Trial
 from understudy.trials import TrialLog, kept_seed, key_of, parsed
 
@@ -137,6 +137,21 @@ def test_stopped_before_the_first_trial_leaves_nothing(table, tmp_path):
     with pytest.raises(Stop):
         api.tune(table, tmp_path / "out", PLAN, seed=5, jobs=1, progress=watch)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_where_every_trial_failed_nothing_is_left(table, tmp_path, monkeypatch, there):
+    """There is nothing to go on with; another plan may have the folder at once."""
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+    with monkeypatch.context() as patched:
+        failed = lambda self, trials, **_: [Outcome(why="no") for _ in trials]  # noqa: E731
+        patched.setattr(Bench, "outcomes", failed)
+        with pytest.raises(PlanError, match="all failed"):
+            api.tune(table, out, PLAN, seed=5, jobs=1)
+    assert out.exists() == there and not list(tmp_path.glob("out/*"))
+    assert api.tune(table, out, replace(PLAN, name="other"), seed=6, jobs=1).trials
 
 
 def test_a_release_is_tuned_on_train_alone(table, tmp_path):

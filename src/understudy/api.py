@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from understudy import __version__
 from understudy import study as walk
-from understudy.errors import InputError, TableError
+from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Map
 from understudy.folder import (
     Outcome,
@@ -227,8 +227,17 @@ class _Logged:
         """Tune, from where an earlier run was stopped."""
         if self.folder is None:
             return find(plan, train, seed=seed, **how)
+        there = self.folder.exists()
         self.log = TrialLog(self.folder, key_of(plan, train, seed), seed)
-        return find(plan, train, seed=seed, log=self.log.add, known=self.log.known(), **how)
+        known = self.log.known()
+        try:
+            return find(plan, train, seed=seed, log=self.log.add, known=known, **how)
+        except PlanError:  # no trial worked, say: there is nothing to go on with
+            self.done()
+            if not there:
+                with suppress(OSError):
+                    self.folder.rmdir()
+            raise
 
     def done(self) -> None:
         """What was kept to go on is no longer needed."""

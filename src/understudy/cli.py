@@ -254,6 +254,13 @@ def demo(out: Path, as_json: bool, **options: Any) -> None:
     metavar="N",
     help="Seed of all streams (default: always the same; nothing here is confidential).",
 )
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    metavar="NAME=FOLDER",
+    help="Tables that another tool made, beside ours; what to make of is put there.",
+)
 @_options("jobs", "json")
 def reproduce(paper: str | None, item: str | None, as_json: bool, **options: Any) -> None:
     """Recompute a paper's tables and figures; without PAPER, list them.

@@ -102,3 +102,14 @@ def test_no_warning_escapes_and_nothing_is_printed(capsys):
         warnings.simplefilter("error")
         propose(points, np.ones(6), 2, goal="minimise", rng=np.random.default_rng(8))
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_point_tried_twice_counts_once_with_its_mean():
+    twice = np.array([[0.2, 0.5], [0.2, 0.5], [0.8, 0.1], [0.5, 0.9]])
+    settings = {"goal": "minimise", "most": 4.0}
+    rng = np.random.default_rng
+    one = propose(twice, np.array([1.0, 3.0, 5.0, 4.0]), 1, limited=np.array([1.0, 9, 2, 3]),
+                  rng=rng(8), **settings)  # fmt: skip
+    other = propose(twice[1:], np.array([2.0, 5.0, 4.0]), 1, limited=np.array([5.0, 2, 3]),
+                    rng=rng(8), **settings)  # fmt: skip
+    assert one.tobytes() == other.tobytes()

@@ -174,6 +174,13 @@ def l_function(names: tuple[str, ...] = HOSTILE, replicates: int = 3) -> dict[st
                 "synthetic": [None, 1.05, 1.15],
                 "low": [None, 1.0, 1.1] if several else None,
                 "high": [None, 1.1, 1.2] if several else None,
+                "k": {
+                    "original": [None, 12.5, 21.2],
+                    "holdout": None,
+                    "synthetic": [None, 13.2, 22.0],
+                    "low": [None, 12.5, 21.2] if several else None,
+                    "high": [None, 13.9, 22.9] if several else None,
+                },
             }
             for target, column, level in patterns
         ],

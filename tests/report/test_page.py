@@ -180,6 +180,8 @@ def test_the_page_is_the_same_from_json() -> None:
 def test_clusters_are_named_by_their_level_and_judged(read: Reader) -> None:
     assert f"{HOSTILE[0]} = {HOSTILE[1]}" in read.words
     assert "mean of 3 replicates, the band holds 95% of them" in read.words
+    assert "L − h and K of All points" in read.words and "K: 95% band" in read.words
+    assert "12.5 to 13.9" in read.words
     spec = next(text for a, text in read.scripts if a.get("id") == "spec-l-1")
     band, lines = json.loads(spec)["layer"]
     assert [point["low"] for point in band["data"]["values"]] == [1.0, 1.1]

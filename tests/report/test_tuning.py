@@ -56,7 +56,10 @@ def test_trials_are_points_and_rows_and_one_is_marked() -> None:
     assert "3 trials in 1 search, 1 of which failed" in text
     assert "1,200 of train’s 2,500 rows" in text
     assert "2 fresh seeds: 1.05, 1.2" in text
+    assert "with mean pMSE ratio at 1.1" in text and "mean pMSE ratio" in view.header
+    assert "It keeps dcr.share at or below 0.51: 0.52." in text  # as the trial says
     assert "No trial kept" not in text and "clock" not in text
+    assert "dcr.share" not in " ".join(search(found(ceiling=None)).sentences)
 
 
 @pytest.mark.parametrize(

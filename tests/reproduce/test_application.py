@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,7 @@ from understudy.reproduce.outbreak import (
     rounds,
     samples,
 )
+from understudy.reproduce.peers import Peer
 from understudy.reproduce.regressions import Table4, compared
 from understudy.tables.encode import fit_encoding, stack
 from understudy.tables.read import read
@@ -55,9 +57,9 @@ def ideal():
     return made
 
 
-def ran(item, made):
+def ran(item, made, peers=()):
     """The item's JSON on these rounds, in both designs."""
-    bench = Bench(1)
+    bench = Bench(1, peers=peers)
     for design in DESIGNS:
         bench.made["rounds", design, len(made), VARIANTS] = made
     return item(repetitions=len(made)).run(bench).to_json()
@@ -207,6 +209,15 @@ def test_other_people_are_not_closer(ideal):
     assert result["quick"].startswith(f"{ROUNDS} holdouts")
 
 
+def test_where_the_holdout_is_at_distance_0_nothing_can_be_closer(ideal):
+    """A claim that could not fail is none."""
+    made = [replace(one, held=one.train) for one in ideal]
+    result = ran(Table3, made)
+    assert verdict(result, "Disjoint", "by DCR") == "not-applicable"
+    assert verdict(result, "Disjoint", "by NNDR") == "not-applicable"
+    assert verdict(ran(Table3, ideal), "Disjoint", "by DCR") != "not-applicable"
+
+
 def test_people_of_train_are_closer(ideal):
     result = ran(Table3, with_table(ideal, "CART", leaky))
     assert verdict(result, "Disjoint", "by (24) alone") == "fails"
@@ -345,3 +356,54 @@ def test_regression_of_train_itself_is_perfect(ideal):
     assert [cell["ours"] for cell in row["cells"]] == [0.0, 1.0]
     held = next(r for r in result["tables"][0]["rows"] if r["name"] == HELD)
     assert held["cells"][0]["ours"] > 0.2 and held["cells"][1]["ours"] < 1
+
+
+THEM = (Peer("MOSTLY AI", Path("nowhere")),)
+
+
+def beside(made, change=None):
+    """The rounds with a peer's tables: other people, or what ``change`` makes of a round."""
+    plain = lambda one, which: one.twins["MNL" if which == 1 else "CART"]  # noqa: E731
+    found = []
+    for one in made:
+        first, second = ((change or plain)(one, which) for which in (1, 2))
+        twins = {**one.twins, "MOSTLY AI": second}
+        found.append(replace(one, made={**one.made, "MOSTLY AI": first}, twins=twins))
+    return found
+
+
+def without(result, word):
+    """Claims that do not name the peer: words, verdicts and evidence."""
+    return [claim for claim in result["claims"] if word not in claim["claim"]]
+
+
+@pytest.mark.parametrize(
+    "item, printed",
+    [(Table3, 0.0265), (Figure4, None), (Figure5, None), (Figure6, 1.25), (Figure7, None),
+     (Figure8, None), (Table4, 2.13)],
+)  # fmt: skip
+def test_a_peer_stands_beside_ours_and_changes_no_claim_about_us(ideal, item, printed):
+    with_it, alone = ran(item, beside(ideal), THEM), ran(item, ideal)
+    assert without(with_it, "MOSTLY AI") == alone["claims"]
+    shown = str(with_it["tables"]) + str([p["title"] for p in with_it["pictures"]])
+    shown += str([s["name"] for p in with_it["pictures"] for s in p["series"]])
+    assert "MOSTLY AI" in shown
+    assert any(note.startswith("MOSTLY AI: ") for note in with_it["notes"])
+    assert any("is skipped" in note for note in alone["notes"])
+    if printed is not None:  # beside the paper's number, in the paper's design alone
+        rows = [r for table in with_it["tables"] for r in table["rows"] if r["name"] == "MOSTLY AI"]
+        theirs = [[cell["theirs"] for cell in row["cells"]] for row in rows]
+        assert printed in theirs[0] and set(theirs[1]) == {None}
+
+
+def test_a_peer_that_leaks_fails_its_own_claim(ideal):
+    made = beside(ideal, leaky)
+    result = ran(Table3, made, THEM)
+    assert verdict(result, "Disjoint", "made by MOSTLY AI", "nearer") == "fails"
+    assert verdict(result, "Disjoint", "by (24) alone") != "fails"
+    assert verdict(ran(Figure4, made, THEM), "Disjoint", "made by MOSTLY AI") == "fails"
+
+
+def test_a_peer_that_is_far_off_is_said_to_be(ideal):
+    assert verdict(ran(Figure6, beside(ideal, shuffled), THEM), "MOSTLY AI's ratio") == "holds"
+    assert verdict(ran(Figure7, beside(ideal, scattered), THEM), "less clustered") == "holds"

@@ -8,10 +8,12 @@ import pytest
 from scipy.stats import norm, t
 
 from understudy.errors import InputError
+from understudy.report.pictures import picture
 from understudy.report.reproduced import printed, reproduced
 from understudy.reproduce import ITEMS, run
 from understudy.reproduce.item import Bench, Item
 from understudy.reproduce.result import Cell, Claim, Grid, Picture, Series, errors
+from understudy.reproduce.tuning import _DASHES
 
 KINDS = ("lines", "spread", "points")
 
@@ -102,6 +104,13 @@ def test_page_is_one_file_without_network(sample):
     assert page.count('data-chart="') == 3 and "paper 0.5" in page
 
 
+def test_claims_that_cannot_be_asked_are_not_counted_as_held(sample):
+    claims = [{"claim": "c", "verdict": v, "evidence": "e"} for v in ("holds", "not-applicable")]
+    page = reproduced({**sample, "claims": claims})
+    assert "1 of 1 claim holds. 1 cannot be asked here." in page
+    assert "cannot be asked" not in reproduced(sample)
+
+
 def test_terminal_shows_ours_beside_theirs(sample):
     text = printed(sample)
     assert "Quick: 9 draws instead of the paper's 50." in text
@@ -189,3 +198,13 @@ def test_command_says_what_is_wrong(words, said, monkeypatch, capsys, tmp_path):
     seen = capsys.readouterr()
     assert said in seen.err and "Traceback" not in seen.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_searches_are_told_apart_and_a_minimum_goes_down_in_steps():
+    lines = [{"name": f"search {k}", "x": [1, 2], "y": [2.0, 1.0], "low": [], "high": [],
+              "role": "mnl", "dash": dash} for k, dash in enumerate(_DASHES, 1)]  # fmt: skip
+    spec = picture({"kind": "steps", "across": "trial", "up": "best", "series": lines})
+    _, line = spec["layer"]
+    assert line["mark"]["interpolate"] == "step-after"
+    dashes = line["encoding"]["strokeDash"]["scale"]["range"]
+    assert len({tuple(dash) for dash in dashes}) == 5

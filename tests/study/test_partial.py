@@ -83,3 +83,15 @@ def test_settings_of_measures_are_checked_before_any_work(setting):
     key = setting.split(" ")[0].replace(".", r"\.")
     with pytest.raises(PlanError, match=rf"measure\.{key}: got "):
         synthesize(people(), plan, seed=1, progress=pytest.fail)
+
+
+@pytest.mark.parametrize("role", ["sensitive", "quasi", "location"])
+def test_a_column_that_the_plan_asks_after_is_not_dropped_in_silence(role):
+    """300 words for 300 people read as free text, which is dropped."""
+    data = people(300).append_column("word", [[f"canary{i}" for i in range(300)]])
+    with pytest.raises(PlanError, match=r"columns\.word\.role.*kind = \"category\"") as caught:
+        synthesize(data, Plan(columns={"word": {"role": role}}), seed=1, jobs=1)
+    assert "canary" not in str(caught.value)
+    said = f'[columns.word]\nrole = "{role}"\nkind = "text"\n'
+    made = synthesize(data, Plan.from_toml(SMALL + said), seed=1, jobs=1)
+    assert "word" not in made.tables[0].names

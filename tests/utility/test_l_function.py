@@ -293,6 +293,10 @@ def test_bands_over_replicates():
     for place in range(5, 24):
         low, mean, high = (every[key][place] for key in ("low", "synthetic", "high"))
         assert low < mean < high
+        low, mean, high = (every["k"][key][place] for key in ("low", "synthetic", "high"))
+        assert low < mean < high
+        h, excess = shown["grid"][place], every["original"][place]
+        assert every["k"]["original"][place] == pytest.approx(np.pi * (excess + h) ** 2, rel=1e-3)
 
 
 def test_no_curve_is_drawn_from_fewer_than_ten_pairs():

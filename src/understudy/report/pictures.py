@@ -22,13 +22,20 @@ _LINE = {
     "symbolOpacity": 1,  # not that of the bands
     "labelLimit": 140,
 }
-_DASHES: Mapping[str, list[int]] = {"solid": [1, 0], "dashed": [6, 4], "dotted": [2, 3]}
+_DASHES: Mapping[str, list[int]] = {
+    "solid": [1, 0],
+    "dashed": [6, 4],
+    "dotted": [2, 3],
+    "long": [14, 4],
+    "mixed": [8, 3, 2, 3],
+}
 
 
 def picture(found: Mapping[str, Any]) -> Spec:
-    """The figure as its kind asks: ``lines``, ``spread`` or ``points``."""
+    """The figure as its kind asks: ``lines``, ``steps``, ``spread`` or ``points``."""
     kinds: dict[str, Callable[[Mapping[str, Any]], Spec]] = {
         "lines": _lines,
+        "steps": _lines,
         "spread": _spread,
         "points": _points,
     }
@@ -58,8 +65,11 @@ def _lines(found: Mapping[str, Any]) -> Spec:
         "mark": {"type": "area", "opacity": 0.15},
         "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}},
     }
+    mark: Spec = {"type": "line", "strokeWidth": 2}
+    if found["kind"] == "steps":
+        mark["interpolate"] = "step-after"
     line = {
-        "mark": {"type": "line", "strokeWidth": 2},
+        "mark": mark,
         "encoding": {"y": y, "strokeDash": _dashes(found["series"])},
     }
     colour = _colours(found["series"])

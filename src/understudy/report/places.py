@@ -107,7 +107,7 @@ def _pattern(
     lines = [(name, target[key]) for name, key in _LINES if target.get(key)]
     low, high = target.get("low"), target.get("high")
     band = [] if low is None or high is None else list(zip(grid, low, high, strict=True))
-    header = [axis, *(name for name, _ in lines), *(["95% band"] if band else [])]
+    columns = [*_columns(target, ""), *_columns(target.get("k") or {}, "K: ")]
     return Pattern(
         place,
         "All points" if column is None else f"{column} = {level}",
@@ -120,8 +120,8 @@ def _pattern(
             if value is not None
         ],
         [{"x": h, "low": a, "high": b} for h, a, b in band if a is not None and b is not None],
-        tuple(header),
-        _table(grid, [values for _, values in lines], band),
+        (axis, *(name for name, _ in columns)),
+        _table(grid, [texts for _, texts in columns]),
     )
 
 
@@ -136,15 +136,22 @@ def _counts(points: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _table(
-    grid: Sequence[float], lines: Sequence[Sequence[float | None]], band: Sequence[Any]
-) -> tuple[tuple[str, ...], ...]:
+def _columns(found: Mapping[str, Any], prefix: str) -> list[tuple[str, list[str]]]:
+    """Heads and cells: a column for each table, and one for the band if there is one."""
+    columns = [
+        (f"{prefix}{name}", [number(value) for value in found[key]])
+        for name, key in _LINES
+        if found.get(key)
+    ]
+    if found.get("low") and found.get("high"):
+        ends = zip(found["low"], found["high"], strict=True)
+        cells = [number(a) if a is None else f"{number(a)} to {number(b)}" for a, b in ends]
+        columns.append((f"{prefix}95% band", cells))
+    return columns
+
+
+def _table(grid: Sequence[float], columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     every = max(1, len(grid) // _ROWS)
-    found = []
-    for i in range(0, len(grid), every):
-        cells = [number(grid[i]), *(number(values[i]) for values in lines)]
-        if band:
-            _, low, high = band[i]
-            cells.append(f"{number(low)} to {number(high)}" if low is not None else number(None))
-        found.append(tuple(cells))
-    return tuple(found)
+    return tuple(
+        (number(grid[i]), *(cells[i] for cells in columns)) for i in range(0, len(grid), every)
+    )

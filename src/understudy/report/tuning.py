@@ -56,7 +56,7 @@ def search(found: Item) -> Search | None:
             for item in found["free"]
         ),
         tuple(_row(trial, paths, best) for trial in trials),
-        ("Search", "Trial", *paths, found["objective"], "Objective", "Nearer to train", ""),
+        ("Search", "Trial", *paths, _number(found), "Objective", "Nearer to train", ""),
     )
 
 
@@ -75,19 +75,28 @@ def _sentences(found: Item) -> list[str]:
         f"{count(len(trials), 'trial')} in {count(searches, 'search', 'searches')}"
         f"{f', {failed} of which failed' if failed else ''}. Each learnt from {found['rows']:,} of "
         f"train’s {found['of']:,} rows; the holdout had no part in it.",
-        f"Chosen: trial {best['trial']} of search {best['search']}, with {found['objective']} at "
+        f"Chosen: trial {best['trial']} of search {best['search']}, with {_number(found)} at "
         f"{number(best['number'])}.",
         _again(found),
     ]
-    if found["ceiling"] and not found["kept"]:
-        ceiling = found["ceiling"]
-        said.append(
-            f"No trial kept {ceiling['measure']} at or below {number(ceiling['most'])}: the "
-            "nearest to it was chosen, and the gates decide."
-        )
+    if found["ceiling"]:
+        said.append(_ceiling(found))
     if not found["exact"]:
         said.append("The clock ended the search, so that it cannot be repeated exactly.")
     return said
+
+
+def _number(found: Item) -> str:
+    """What is measured of a trial; the objective is made of it."""
+    return "mean pMSE ratio" if found["goal"] == "ratio" else str(found["objective"])
+
+
+def _ceiling(found: Item) -> str:
+    ceiling, best = found["ceiling"], found["chosen"]
+    limit = f"{ceiling['measure']} at or below {number(ceiling['most'])}"
+    if found["kept"]:
+        return f"It keeps {limit}: {number(best['limited'])}."
+    return f"No trial kept {limit}: the nearest to it was chosen, and the gates decide."
 
 
 def _again(found: Item) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from understudy.attack import Attacker, Known, tallies
-from understudy.reproduce.application import Application, Numbers, cells, gathered
+from understudy.reproduce.application import Application, Numbers, cells, gathered, peers_of
 from understudy.reproduce.item import Bench
 from understudy.reproduce.outbreak import BOUND, DESIGNS, HELD, PRIORS, TUNED, Round, style_of
 from understudy.reproduce.result import Cell, Claim, Grid, Picture, Result, Series
@@ -38,8 +38,9 @@ class Figure5(Application):
                 _unbounded(numbers["disjoint"]),
                 _below_the_holdout(numbers["overlapping"]),
                 _few_added(pooled),
+                *(_above_ours(numbers["overlapping"], peer) for peer in peers_of(bench)),
             ],
-            [_grid(design, numbers[design]) for design in DESIGNS],
+            [_grid(design, numbers[design], peers_of(bench)) for design in DESIGNS],
             [_picture(design, numbers[design]) for design in DESIGNS],
             [_ATTACK],
         )
@@ -93,6 +94,20 @@ def _below_the_holdout(numbers: Sequence[Numbers]) -> Claim:
     )
 
 
+def _above_ours(numbers: Sequence[Numbers], peer: str) -> Claim:
+    small = np.append(np.asarray(DELTAS) <= SMALL, False)
+    theirs = gathered(numbers, peer)[:, small].mean(axis=1)
+    return Claim.between(
+        f"Overlapping: at δ of at most {SMALL:g} a table of {peer} gives more away than a tuned "
+        "table of ours",
+        {
+            v.name: Cell.mean(theirs - gathered(numbers, v.name)[:, small].mean(axis=1))
+            for v in TUNED
+        },
+        low=0.0,
+    )
+
+
 def _few_added(numbers: Sequence[Numbers]) -> Claim:
     most = {v.protected: max(one[_ADDED][v.protected] for one in numbers) for v in TUNED}
     return Claim.of(
@@ -102,10 +117,10 @@ def _few_added(numbers: Sequence[Numbers]) -> Claim:
     )
 
 
-def _grid(design: str, numbers: Sequence[Numbers]) -> Grid:
+def _grid(design: str, numbers: Sequence[Numbers], peers: Sequence[str]) -> Grid:
     shown = [DELTAS.index(delta) for delta in DELTAS[3::12]]
     rows = []
-    for name in (HELD, *(n for v in TUNED for n in (v.name, v.protected))):
+    for name in (HELD, *(n for v in TUNED for n in (v.name, v.protected)), *peers):
         columns = [*gathered(numbers, name)[:, [*shown, -1]].T]
         added = [[one[_ADDED][name] for one in numbers]] if name in numbers[0][_ADDED] else [[0, 0]]
         rows.append((name, cells([*columns, *added], [None] * (len(columns) + 1))))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from understudy.reproduce.peers import Peer
 from understudy.reproduce.result import Claim, Grid, Picture, Result
 
 Map = Callable[..., Iterable[Any]]
@@ -26,12 +27,14 @@ class Bench:
         map_: maps independent jobs, perhaps over threads; results do not depend on it.
         progress: called with the name of each stage.
         made: what several items need (fits, replicates), by name.
+        peers: other tools whose tables stand beside ours.
     """
 
     seed: int = 1
     map_: Map = map
     progress: Callable[[str], None] = _silent
     made: dict[Any, Any] = field(default_factory=dict)
+    peers: tuple[Peer, ...] = ()
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What ``make`` makes; the second time it is remembered."""
@@ -73,7 +76,7 @@ class Item(ABC):
     published: ClassVar[int]
     repetitions: int = 2
 
-    def ready(self) -> None:
+    def ready(self, bench: Bench) -> None:
         """Raise `InputError` where something that the item needs is not there."""
 
     @abstractmethod

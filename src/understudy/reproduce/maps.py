@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.kernels.pairs import ripley
-from understudy.reproduce.application import Application, Numbers, gathered
+from understudy.reproduce.application import Application, Numbers, gathered, peers_of
 from understudy.reproduce.item import Bench
 from understudy.reproduce.likeness import pmse
 from understudy.reproduce.outbreak import DESIGNS, HELD, PLACE, TUNED, Round, rounds, style_of
@@ -58,9 +58,18 @@ class Figure7(Application):
                     {"MNL minus CART": _nearer(disjoint)},
                     low=0.0,
                 ),
+                *(
+                    Claim.between(
+                        f"Disjoint: {peer}'s places are less clustered than those of our "
+                        f"mixtures (mean L, ours minus {peer}'s, over train's)",
+                        {v.name: _less(disjoint, v.name, peer) for v in TUNED},
+                        low=0.0,
+                    )
+                    for peer in peers_of(bench)
+                ),
             ],
             pictures=[
-                _picture(design, group, numbers[design], k)
+                _picture(design, group, numbers[design], k, peers_of(bench))
                 for design in DESIGNS
                 for k, group in enumerate(GROUPS)
             ],
@@ -92,7 +101,7 @@ class Figure8(Application):
                     high=1.1,
                 )
             ],
-            [_grid(design, numbers[design]) for design in DESIGNS],
+            [_grid(design, numbers[design], peers_of(bench)) for design in DESIGNS],
             [_map(name, block) for name, block in shown.items()],
         )
 
@@ -133,8 +142,8 @@ def _ratio(numbers: Sequence[Numbers], name: str) -> Cell:
     return Cell.mean(gathered(numbers, name) / null)
 
 
-def _grid(design: str, numbers: Sequence[Numbers]) -> Grid:
-    names = [name for v in TUNED for name in (v.name, v.protected)]
+def _grid(design: str, numbers: Sequence[Numbers], peers: Sequence[str]) -> Grid:
+    names = [*(name for v in TUNED for name in (v.name, v.protected)), *peers]
     rows = [(name, (_ratio(numbers, name),)) for name in names]
     head = ("Table", "pMSE ratio of places")
     return Grid(f"{design.capitalize()} design", head, tuple(rows))
@@ -143,6 +152,11 @@ def _grid(design: str, numbers: Sequence[Numbers]) -> Grid:
 def _relative(numbers: Sequence[Numbers], name: str) -> Cell:
     ours, theirs = (gathered(numbers, n)[:, 0].mean(axis=1) for n in (name, TRAIN))
     return Cell.mean(ours / theirs)
+
+
+def _less(numbers: Sequence[Numbers], name: str, peer: str) -> Cell:
+    ours, other, train = (gathered(numbers, n)[:, 0].mean(axis=1) for n in (name, peer, TRAIN))
+    return Cell.mean((ours - other) / train)
 
 
 def _smallest(numbers: Sequence[Numbers], name: str) -> Cell:
@@ -156,14 +170,16 @@ def _nearer(numbers: Sequence[Numbers]) -> Cell:
     return Cell.mean(gaps[0] - gaps[1])
 
 
-def _picture(design: str, group: str, numbers: Sequence[Numbers], k: int) -> Picture:
-    lines = []
+def _picture(
+    design: str, group: str, numbers: Sequence[Numbers], k: int, peers: Sequence[str]
+) -> Picture:
+    lines, bare = [], {HELD, *(v.name for v in TUNED), *peers}
     for name in numbers[0]:
         style: dict[str, Any] = {"role": "original"} if name == TRAIN else style_of(name)
         excess = gathered(numbers, name)[:, k] - RADII
         low, high = np.quantile(excess, [0.025, 0.975], axis=0).tolist()
         mean: Any = excess.mean(axis=0).tolist()
-        bands = (low, high) if name in (HELD, "MNL", "CART") else ((), ())
+        bands = (low, high) if name in bare else ((), ())
         lines.append(Series(name, RADII.tolist(), mean, bands[0], bands[1], **style))
     title = f"{design.capitalize()} design, {group}: L − h, with 95% bands over rounds"
     return Picture(title, "h in km", "L − h", tuple(lines))

@@ -143,7 +143,7 @@ class Series:
         low: lower end of a band, if any.
         high: upper end of it.
         role: which colour: ``original``, ``holdout``, ``mnl``, ``cart``, ``null``.
-        dash: ``solid``, ``dashed`` or ``dotted``.
+        dash: ``solid``, ``dashed``, ``dotted``, ``long`` or ``mixed``.
     """
 
     name: str
@@ -171,7 +171,7 @@ class Picture:
         across: title of the horizontal axis.
         up: title of the vertical axis.
         series: its lines.
-        kind: ``lines``, ``points`` or ``spread`` (one value per replicate, by name).
+        kind: ``lines``, ``steps``, ``points`` or ``spread`` (one value per replicate, by name).
     """
 
     title: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from understudy.errors import InputError
 from understudy.report.reproduced import reproduced
 from understudy.reproduce import ITEMS, PAPERS
 from understudy.reproduce.item import Bench, Item
+from understudy.reproduce.peers import Peer
 
 SEED = 1
 
@@ -75,18 +76,24 @@ def reproduce(
     seed: int | None = None,
     repetitions: int | None = None,
     jobs: int | None = None,
+    peers: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[dict[str, Any], Path]]:
     """Recompute items one by one; each gives its JSON and the page that was written.
 
+    ``peers`` are other tools, as ``NAME=FOLDER`` (see `understudy.reproduce.peers`).
+
     A page of the same name in ``out`` is replaced, whole: it was made by the same command.
     """
     items = chosen(paper, item, repetitions)
-    for one in items:
-        one.ready()  # said now, not after the hours of the items before
-    folder = _ready(Path(out))
+    beside = tuple(Peer.of(text) for text in peers)
+    if len({one.name for one in beside}) < len(beside):
+        raise InputError("--peer: two tools of one name")
     with workers(jobs) as map_:
-        bench = Bench(SEED if seed is None else seed, map_, progress)
+        bench = Bench(SEED if seed is None else seed, map_, progress, peers=beside)
+        for one in items:
+            one.ready(bench)  # said now, not after the hours of the items before
+        folder = _ready(Path(out))
         for one in items:
             progress(one.name)
             found = one.run(bench).to_json()

@@ -222,10 +222,14 @@ def _picture(name: str, one: Tuned) -> Picture:
                 [step["trial"] for step in steps],
                 [float(np.log10(max(step["best"], 1e-8))) for step in steps],
                 role=ROLES[name.split(",", maxsplit=1)[0]],
-                dash="dashed" if search % 2 == 0 else "solid",
+                dash=_DASHES[(search - 1) % len(_DASHES)],
             )
         )
-    return Picture(f"{name}: best so far", "trial", "log₁₀ of objective (24)", tuple(lines))
+    title, up = f"{name}: best so far", "log₁₀ of objective (24)"
+    return Picture(title, "trial", up, tuple(lines), "steps")
+
+
+_DASHES = ("solid", "dashed", "dotted", "long", "mixed")
 
 
 _NOTES = (

@@ -51,7 +51,8 @@ class Aim:
             0.25
         """
         gap = number - reference
-        return {"ratio": gap**2, "reference": gap**2, "maximise": -number}.get(self.goal, number)
+        # 0 − number: −0 would be shown as such.
+        return {"ratio": gap**2, "reference": gap**2, "maximise": 0 - number}.get(self.goal, number)
 
     def modelled(self, number: float, reference: float) -> float:
         """What the process is fitted to: a signed number, so that it crosses its goal smoothly."""
@@ -103,6 +104,9 @@ def tried(
         targets = sorted({str(e.target) for e in estimates if e.measure == name})
         expected = f"a number that this table has; targets of {name}: {', '.join(targets)}"
         raise PlanError(f"{where}.target", target, expected)
+    if not np.isfinite(found.value):
+        key = "objective" if where == "tune" else "measure"
+        raise PlanError(f"{where}.{key}", name, f"a number that this table has ({found.note})")
     return found
 
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import PlanError
+from understudy.errors import PlanError, ProtectionError
 from understudy.evidence import Evidence, Map, points
 from understudy.kernels.neighbours import Points, nearest
 from understudy.plans.plan import Plan
@@ -140,17 +140,35 @@ class Bench:
         self._fit([(side, visit) for visit in wanted for side in range(len(self.sides))], map_)
         good = [place for place, visits in enumerate(trials) if self._trouble(visits) is None]
         jobs = [(p, number) for p in good for number in range(self.tuning.replicates)]
-        blocks = list(map_(partial(self._draw, trials), jobs))
-        made: dict[int, Outcome] = {}
-        if good:
-            drawn: dict[Place, list[Block]] = {}
-            for (place, number), block in zip(jobs, blocks, strict=True):
-                drawn.setdefault((place, number % len(self.sides)), []).append(block)
-            made = self._numbers(drawn, map_)
+        blocks = list(map_(partial(self._drawn, trials), jobs))
+        made, drawn = self._sorted(jobs, blocks)
+        if drawn:
+            made |= self._numbers(drawn, map_)
         return [
             made[place] if place in made else Outcome(why=str(self._trouble(visits)))
             for place, visits in enumerate(trials)
         ]
+
+    def _sorted(
+        self, jobs: Sequence[tuple[int, int]], blocks: Sequence[Block | ProtectionError]
+    ) -> tuple[dict[int, Outcome], dict[Place, list[Block]]]:
+        """Trials that some protection refused, and the tables of the others, by half."""
+        failed: dict[int, Outcome] = {}
+        drawn: dict[Place, list[Block]] = {}
+        for (place, _), block in zip(jobs, blocks, strict=True):
+            if isinstance(block, ProtectionError):
+                failed.setdefault(place, Outcome(why=str(block)))
+        for (place, number), block in zip(jobs, blocks, strict=True):
+            if place not in failed and isinstance(block, Block):
+                drawn.setdefault((place, number % len(self.sides)), []).append(block)
+        return failed, drawn
+
+    def _drawn(self, trials: Sequence[Visits], job: tuple[int, int]) -> Block | ProtectionError:
+        """A replicate, or why a protection refuses it: then the trial failed, not the tuning."""
+        try:
+            return self._draw(trials, job)
+        except ProtectionError as error:
+            return error
 
     def _fit(self, jobs: Sequence[Job], map_: Map) -> None:
         if len(self.known) > _KEPT:

@@ -265,9 +265,14 @@ class _Hunt:
             return False
         return not self._best(search) < self._best(search[:early])
 
-    def _best(self, search: Sequence[Trial]) -> float:
-        losses = [_loss(self.aim, t) for t in search if _keeps(self.tuning, t.outcome)]
-        return min((loss for loss in losses if np.isfinite(loss)), default=np.inf)
+    def _best(self, search: Sequence[Trial]) -> tuple[float, float]:
+        """How far above the ceiling the best trial is, then its loss: less is better."""
+        good = [trial for trial in search if not trial.outcome.failed]
+        return min((self._rank(trial) for trial in good), default=(np.inf, np.inf))
+
+    def _rank(self, trial: Trial) -> tuple[float, float]:
+        kept = _keeps(self.tuning, trial.outcome)
+        return (-np.inf, _loss(self.aim, trial)) if kept else (trial.outcome.limited, 0.0)
 
     def _next(self, number: int, search: Sequence[Trial]) -> list[tuple[float, ...]]:
         """Values of a search's next trials: random ones first, then by expected improvement."""

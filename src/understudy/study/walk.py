@@ -48,6 +48,7 @@ from understudy.tables.schema import Kind, Role
 from understudy.tables.table import Table
 
 _LEAST_HOLDOUT = 8
+_WANTED = ("quasi", "location", "sensitive")
 Tuner = Callable[..., Tuned]
 
 
@@ -273,6 +274,8 @@ def make_ready(table: Table, plan: Plan) -> Ready:
                 dropped[column.name] = "a direct identifier"
         elif column.kind is Kind.TEXT:
             dropped[column.name] = "free text, which may name people"
+        if column.name in dropped:
+            _refuse_wanted(column.name, look, dropped[column.name])
     rest = [name for name in prepared.names if name not in dropped and name not in surrogate]
     if not rest:
         raise TableError(
@@ -287,6 +290,14 @@ def make_ready(table: Table, plan: Plan) -> Ready:
     check_left(plan, rest)
     receipts = tuple(_receipt("prepare", {"did": sentence}) for sentence in sentences)
     return Ready(prepared.select(rest), dropped, tuple(surrogate), prepared, receipts, table)
+
+
+def _refuse_wanted(name: str, look: Mapping[str, Any], why: str) -> None:
+    """Nothing would be said of a column that the plan has attacked, or attacked with."""
+    role = look.get("role")
+    if role in _WANTED and "kind" not in look and "identifier" not in look:
+        expected = f'a kind beside it, such as kind = "category": as it reads it is dropped ({why})'
+        raise PlanError(f"columns.{name}.role", role, expected)
 
 
 def split(

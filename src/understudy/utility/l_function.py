@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -152,7 +152,7 @@ class LFunctionJudge(Judge):
             "l_function": {
                 "unit": self.places.unit,
                 "columns": list(self.places.columns),
-                "note": f"correction {self.settings.correction}; {self.places.note}",
+                "note": f"edge correction {self.settings.correction}; {self.places.note}",
                 "grid": _rounded(self._radii()),
                 "replicates": len(found),
                 "targets": [
@@ -289,9 +289,6 @@ def _largest(deviations: Floats, known: NDArray[np.bool_]) -> Floats:
 def _summary(
     target: Mark, mine: Ripley, held: Ripley | None, release: Sequence[Ripley | None]
 ) -> dict[str, Any]:
-    curves = np.array([_curve(one, len(mine.radii)) for one in release])
-    several = len(curves) > 1
-    low, high = (_over(curves, np.percentile, end) for end in _BAND)
     return {
         "target": target.name,
         "column": target.column,
@@ -301,19 +298,36 @@ def _summary(
             "holdout": None if held is None else held.points,
             "synthetic": [None if one is None else one.points for one in release],
         },
-        "original": _rounded(_curve(mine, len(mine.radii))),
-        "holdout": None if held is None else _rounded(_curve(held, len(mine.radii))),
+        **_lines(mine, held, release, lambda one: one.l - one.radii),
+        "k": _lines(mine, held, release, lambda one: one.k),
+    }
+
+
+def _lines(
+    mine: Ripley,
+    held: Ripley | None,
+    release: Sequence[Ripley | None],
+    of: Callable[[Ripley], Floats],
+) -> dict[str, Any]:
+    """A function of every table: train, holdout, the replicates' mean and 95% band."""
+    size = len(mine.radii)
+    curves = np.array([_curve(one, of, size) for one in release])
+    several = len(curves) > 1
+    low, high = (_over(curves, np.percentile, end) for end in _BAND)
+    return {
+        "original": _rounded(_curve(mine, of, size)),
+        "holdout": None if held is None else _rounded(_curve(held, of, size)),
         "synthetic": _rounded(_over(curves, np.mean)),
         "low": _rounded(low) if several else None,
         "high": _rounded(high) if several else None,
     }
 
 
-def _curve(found: Ripley | None, size: int) -> Floats:
-    """L − h, where at least ten pairs say what it is."""
+def _curve(found: Ripley | None, of: Callable[[Ripley], Floats], size: int) -> Floats:
+    """A function of h, where at least ten pairs say what it is."""
     if found is None:
         return np.full(size, np.nan)
-    return np.where(found.pairs >= LEAST, found.l - found.radii, np.nan)
+    return np.where(found.pairs >= LEAST, of(found), np.nan)
 
 
 def _over(curves: Floats, statistic: Any, *settings: float) -> Floats:
