@@ -3,8 +3,11 @@
 from understudy.risk.attribute import Attribute
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
+from understudy.risk.inference import Inference
 from understudy.risk.likeness import Likeness
+from understudy.risk.linkability import Linkability
 from understudy.risk.nearer import Nearer
+from understudy.risk.singling_out import SinglingOut
 from understudy.risk.uniques import Uniques
 
 MEASURES = {
@@ -14,4 +17,7 @@ MEASURES = {
     "copies": Copies,
     "likeness": Likeness,
     "attribute": Attribute,
+    "singling_out": SinglingOut,
+    "linkability": Linkability,
+    "inference": Inference,
 }
