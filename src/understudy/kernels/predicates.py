@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_SAMPLES = (256, 2048)  # rows looked at first: two that match settle that many do
-_LOOKS = 1 << 22  # comparisons held at once
+_SAMPLE = 2048  # rows looked at first: two that match settle that more than one does
+_LOOKS = 1 << 20  # words held at once
+_ROUND = 20_000  # tries at once
+_WORTH = 0.0005  # a round that finds less than this share of new predicates is the last one
+_MOST = 1000  # tries for each attack
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio (Knuth 1973, §6.4)
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,17 @@ class Predicates:
         """Some of them, in that order."""
         return Predicates(self.columns[which], self.low[which], self.high[which])
 
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each predicate; conditions stand in the order of their columns."""
+        key = np.zeros(len(self), dtype=np.uint64)
+        for side in (*self.columns.T, *self.low.T, *self.high.T):
+            key = (key ^ side.astype(np.uint64)) * _MIX
+            key ^= key >> np.uint64(29)
+        return key
+
     def distinct(self) -> Predicates:
-        """Each predicate once, where it first stands; conditions have no order."""
-        order = np.argsort(self.columns, axis=1, kind="stable")
-        sides = [np.take_along_axis(a, order, 1) for a in (self.columns, self.low, self.high)]
-        _, first = np.unique(np.concatenate(sides, axis=1), axis=0, return_index=True)
+        """Each predicate once, where it first stands."""
+        _, first = np.unique(self.keys(), return_index=True)
         return self.take(np.sort(first))
 
 
@@ -127,7 +137,7 @@ class Index:
     def isolated(self, predicates: Predicates) -> Bools:
         """Which predicates match exactly one row.
 
-        Those that match two rows of a small sample are settled at once.
+        Those that match two rows of a sample are settled by `Sample`; the others are counted.
 
         Example:
             >>> index = Index.of(np.array([[0, 1, 1]]), [2])
@@ -136,30 +146,59 @@ class Index:
             [True, False]
         """
         alive = np.arange(len(predicates))
-        for size in _SAMPLES:
-            if self.rows > 4 * size:
-                sample = self.ranks[:, np.linspace(0, self.rows - 1, size).astype(np.int64)]
-                alive = alive[_few(sample, predicates.take(alive))]
+        if self.rows > 2 * _SAMPLE:
+            alive = np.flatnonzero(Sample.of(self).few(predicates))
         found = np.zeros(len(predicates), dtype=np.bool_)
         found[alive] = [len(rows) == 1 for rows in self.matching(predicates.take(alive))]
         return found
 
 
-def _few(sample: Ints, predicates: Predicates) -> Bools:
-    """Which predicates match at most one row of the sample."""
-    step = max(1, _LOOKS // sample.shape[1])
-    parts = [predicates.take(slice(s, s + step)) for s in range(0, len(predicates), step)]
-    few = [_counted(sample, part) <= 1 for part in parts]
-    return np.concatenate([np.zeros(0, dtype=np.bool_), *few])
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some rows of a table as sets of bits: those of each column's first i sampled rows by rank.
 
+    A condition's rows are the difference of two such sets, and a predicate's their intersection.
 
-def _counted(sample: Ints, predicates: Predicates) -> Ints:
-    inside = np.ones((len(predicates), sample.shape[1]), dtype=np.bool_)
-    sides = (predicates.columns.T, predicates.low.T, predicates.high.T)
-    for column, low, high in zip(*sides, strict=True):
-        ranks = sample[column]
-        inside &= (ranks >= low[:, None]) & (ranks <= high[:, None])
-    return np.asarray(inside.sum(axis=1), dtype=np.int64)
+    Attributes:
+        place: for each column, how many sampled rows have a lower rank, by rank.
+        first: (d, s + 1, s / 64) the sets.
+    """
+
+    place: tuple[Ints, ...]
+    first: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, index: Index) -> Sample:
+        """Take evenly spaced rows. Cost: d · s² / 64 words."""
+        rows = np.linspace(0, index.rows - 1, _SAMPLE).astype(np.int64)
+        sets, places = [], []
+        for ranks, starts in zip(index.ranks, index.starts, strict=True):
+            seen = ranks[rows]
+            order = np.argsort(seen, kind="stable")
+            before = np.concatenate(([0], np.cumsum(np.bincount(seen, minlength=len(starts) - 1))))
+            words = np.zeros((_SAMPLE + 1, _SAMPLE // 64), dtype=np.uint64)
+            bit = np.uint64(1) << (order % 64).astype(np.uint64)
+            words[np.arange(1, _SAMPLE + 1), order // 64] = bit
+            sets.append(np.bitwise_or.accumulate(words, axis=0))
+            places.append(before)
+        return cls(tuple(places), np.stack(sets))
+
+    def few(self, predicates: Predicates) -> Bools:
+        """Which predicates match at most one of the rows. Cost: w · s / 32 words for each."""
+        step = max(1, _LOOKS // self.first.shape[2])
+        parts = [predicates.take(slice(s, s + step)) for s in range(0, len(predicates), step)]
+        few = [self._counted(part) <= 1 for part in parts]
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *few])
+
+    def _counted(self, predicates: Predicates) -> Ints:
+        inside = np.full((len(predicates), self.first.shape[2]), ~np.uint64(0))
+        sides = (predicates.columns.T, predicates.low.T, predicates.high.T)
+        for columns, low, high in zip(*sides, strict=True):
+            for c in np.unique(columns):
+                mine = np.flatnonzero(columns == c)
+                upto = self.first[c].take(self.place[c].take(high[mine] + 1), axis=0)
+                inside[mine] &= upto ^ self.first[c].take(self.place[c].take(low[mine]), axis=0)
+        return np.asarray(np.bitwise_count(inside).sum(axis=1), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -209,25 +248,26 @@ def several_columns(
     """Conjunctions that single out a row of the table, and how many were tried for them.
 
     A random row and random columns; of each, the value itself, or, of numbers, everything from it
-    on if it lies above the median, else everything up to it.
+    on if it lies above the median, else everything up to it. It ends early where hardly anything
+    new is left to try, or hardly anything is found.
 
-    Source: Giomi et al. (2023), §4.1. Cost: some 100 tries for each attack at most.
+    Source: Giomi et al. (2023), §4.1. Cost: that of `Index.isolated` for at most 1,000 tries for
+    each attack.
     """
     d, tried = len(table.ranks), 0
-    found: list[Predicates] = []
-    empty = Predicates(*(np.zeros((0, width), dtype=np.int64) for _ in range(3)))
-    have = empty
-    while len(have) < attacks and tried < 100 * attacks and table.rows:
-        count = min(max(2 * attacks, 500), 100 * attacks - tried)
-        row = rng.integers(table.rows, size=count)
-        chosen = np.argsort(rng.random((count, d)), axis=1)[:, :width]
+    found = Predicates(*(np.zeros((0, width), dtype=np.int64) for _ in range(3)))
+    while len(found) < attacks and tried < _MOST * attacks and table.rows:
+        row = rng.integers(table.rows, size=_ROUND)
+        chosen = np.sort(np.argsort(rng.random((_ROUND, d)), axis=1)[:, :width], axis=1)
         guess = _around(table, columns, row, chosen)
         barred = (guess.low == columns.barred[guess.columns]).any(axis=1)
-        guess = guess.take(~barred)
-        found.append(guess.take(table.isolated(guess)))
-        have = joined([empty, *found]).distinct()
-        tried += count
-    return have.take(slice(attacks)), tried
+        guess = guess.take(~barred).distinct()
+        before = len(found)
+        found = joined([found, guess.take(table.isolated(guess))]).distinct()
+        tried += _ROUND
+        if len(found) - before < _ROUND * _WORTH:
+            break
+    return found.take(slice(attacks)), tried
 
 
 def _around(table: Index, columns: Columns, row: Ints, chosen: Ints) -> Predicates:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from understudy.errors import PlanError
 from understudy.evidence import Estimate, Evidence, Judge, Map, Measure, points
 from understudy.kernels.guessing import near_enough
-from understudy.kernels.neighbours import nearest
+from understudy.kernels.neighbours import arranged, nearest
 from understudy.risk.success import Success, absent, mixed
 from understudy.settings import require_range
 from understudy.tables.encode import Block, stack
@@ -41,7 +41,7 @@ class Inference(Measure):
     """
 
     names: ClassVar[tuple[str, ...]] = (NAME,)
-    attacks: int = 500
+    attacks: int = 1000
     columns: str | tuple[str, ...] = "all"
     known: str | tuple[str, ...] = "others"
     tolerance: float = 0.05
@@ -98,7 +98,8 @@ class InferenceJudge(Judge):
         if not self.secrets:
             return absent(NAME, "the columns to guess are kept as they were: none was synthesised")
         rows = mixed(release, self.evidence.drawn, rng)
-        told = [self._one(name, rows, map_) for name in self.secrets]
+        leaf = arranged(points(rows, self.evidence.drawn, self.evidence.metric))
+        told = [self._one(name, rows, leaf, map_) for name in self.secrets]
         self.seen[release] = [one for one in told if isinstance(one, Success)]
         found: list[Estimate] = []
         for name, one in zip(self.secrets, told, strict=True):
@@ -125,7 +126,7 @@ class InferenceJudge(Judge):
             ]
         }
 
-    def _one(self, name: str, rows: Block, map_: Map) -> Success | str:
+    def _one(self, name: str, rows: Block, leaf: NDArray[np.int64], map_: Map) -> Success | str:
         """Guesses of one column; where none can be made, why."""
         known = self._known(name)
         if not known:
@@ -134,7 +135,7 @@ class InferenceJudge(Judge):
             return "everybody in train has the same value: there is nothing to infer"
         people, metric = stack([self.people, self.held]), self.evidence.metric
         train, query = points(rows, known, metric), points(people, known, metric)
-        guess = rows.take(nearest(train, query, 1, map_=map_)[1][:, 0])
+        guess = rows.take(nearest(train, query, 1, leaf=leaf, map_=map_)[1][:, 0])
         hits = self._right(name, guess, people)
         mine, theirs = hits[: self.people.rows], hits[self.people.rows :]
         return Success(

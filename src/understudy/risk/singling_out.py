@@ -50,7 +50,7 @@ class SinglingOut(Measure):
     """
 
     names: ClassVar[tuple[str, ...]] = (UNIVARIATE, MULTIVARIATE)
-    attacks: int = 1000
+    attacks: int = 500
     columns: int = 3
 
     def check(self, where: str) -> None:
