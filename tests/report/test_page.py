@@ -96,7 +96,7 @@ def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     charts = [attrs for _, attrs, _ in read.elements if "data-chart" in attrs]
     specs = {attrs.get("id"): text for attrs, text in read.scripts}
     maps = 2
-    assert len(charts) == len(GATES) + 3 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2 + maps
+    assert len(charts) == len(GATES) + 3 + 1 + 3 + 1 + len(HOSTILE) + 1 + 3 + 2 + maps
     for chart in charts:
         assert chart["role"] == "img"
         assert "table" in str(chart["aria-label"])
@@ -242,6 +242,29 @@ def test_inference_and_what_preventing_it_costs_are_told(read: Reader) -> None:
     assert drawn["layer"][1]["data"]["values"] == [{"x": 0.05, "y": 10.0}, {"x": 1.0, "y": 10.0}]
     bounds = json.loads(specs["spec-sweep-0-ratio"])["layer"][1]["data"]["values"]
     assert bounds == [{"x": 10.0, "y": 10.0}, {"x": 5.0, "y": 5.0}]
+
+
+def test_attacks_stand_beside_strangers_and_say_what_was_not_made(read: Reader) -> None:
+    for said in (
+        "Singling out, one column 25% (21% to 29%) 10% (8% to 13%) 16.7% (11% to 22%) 1 of 500",
+        "25% (21% to 29%) 95% (93% to 97%) not given 500",
+        "Singling out, several columns was not attacked. No guess is left.",
+        "It is not given where strangers are attacked with success in nearly all cases",
+    ):
+        assert said in read.words
+    assert "(residual) was not attacked" not in read.words
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    drawn = json.loads(specs["spec-attacks"])
+    assert len(drawn["data"]["values"]) == 2 * (2 + len(HOSTILE))
+    assert drawn["layer"][0]["encoding"]["yOffset"]["field"] == "who"
+
+
+def test_attacks_of_several_replicates_name_theirs() -> None:
+    made, shown = findings(), summaries()
+    shown["linkability"].append({**shown["linkability"][0], "replicate": 2})
+    tables = {**made.tables, "synthetic": [{"rows": 400, "columns": 3}] * 2}
+    read = Reader(page(Findings("", tables, made.findings), shown))
+    assert "Linking two files synthetic 2 25%" in read.words and read.problems == []
 
 
 @pytest.mark.parametrize("shown", [{}, {"columns": [], "pairs": [], "closeness": {}}])

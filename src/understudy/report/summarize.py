@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.report.answer import Attacker, Banner, Use, attackers, banner, uses
+from understudy.report.attacks import Attacks, attacks
 from understudy.report.columns import (
     Curve,
     Look,
@@ -51,6 +52,7 @@ class View:
     curves: tuple[Curve, ...]
     inference: tuple[Lines, ...]
     sweeps: tuple[Lines, ...]
+    attacks: Attacks | None
     looks: tuple[Look, ...]
     pairs: Pairs | None
     propensities: Propensities | None
@@ -92,6 +94,7 @@ def summarize(
         curves(summaries.get("closeness") or {}),
         inference(summaries.get("attribute") or ()),
         sweeps(summaries.get("prevention") or ()),
+        attacks(summaries, rows, replicates),
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
         propensities(summaries.get("propensity") or {}),
