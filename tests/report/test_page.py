@@ -265,6 +265,19 @@ def test_attacks_of_several_replicates_name_theirs() -> None:
     tables = {**made.tables, "synthetic": [{"rows": 400, "columns": 3}] * 2}
     read = Reader(page(Findings("", tables, made.findings), shown))
     assert "Linking two files synthetic 2 25%" in read.words and read.problems == []
+    assert "The picture shows the first replicate, the table all." in read.words
+
+
+def test_the_picture_of_attacks_stops_at_forty() -> None:
+    names = tuple(f"column {i}" for i in range(60))
+    shown = summaries(names)
+    shown["inference"][59]["attack"] = [0.9, 0.8, 1.0]
+    read = Reader(page(findings(names), shown))
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    drawn = [point["name"] for point in json.loads(specs["spec-attacks"])["data"]["values"]]
+    assert len(drawn) == 80 and "Inference of column 59" in drawn
+    assert "the 40 attacks with the largest excess" in read.words
+    assert "Inference of column 58" in read.words  # in the table
 
 
 @pytest.mark.parametrize("shown", [{}, {"columns": [], "pairs": [], "closeness": {}}])

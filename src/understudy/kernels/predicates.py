@@ -9,6 +9,7 @@ predicate singles out a row of a table if exactly one row meets all its conditio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_SAMPLE = 2048  # rows looked at first: two that match settle that more than one does
+_SAMPLE = 2048  # rows looked at first, at most: two that match settle that more than one does
 _LOOKS = 1 << 20  # words held at once
-_ROUND = 20_000  # tries at once
+_ROUND = 20_000  # tries at once, at most
+_FIRST = 2_000  # tries of the first round; every round has twice as many
 _WORTH = 0.0005  # a round that finds less than this share of new predicates is the last one
 _MOST = 1000  # tries for each attack
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio (Knuth 1973, §6.4)
@@ -100,6 +102,11 @@ class Index:
         """Number of rows."""
         return self.ranks.shape[1]
 
+    @cached_property
+    def sample(self) -> Sample:
+        """Some of the rows as bits."""
+        return Sample.of(self)
+
     def matching(self, predicate: Predicates) -> list[Ints]:
         """Rows that each predicate matches.
 
@@ -145,9 +152,7 @@ class Index:
             >>> index.isolated(two).tolist()
             [True, False]
         """
-        alive = np.arange(len(predicates))
-        if self.rows > 2 * _SAMPLE:
-            alive = np.flatnonzero(Sample.of(self).few(predicates))
+        alive = np.flatnonzero(self.sample.few(predicates)) if self.rows else np.zeros(0, np.int64)
         found = np.zeros(len(predicates), dtype=np.bool_)
         found[alive] = [len(rows) == 1 for rows in self.matching(predicates.take(alive))]
         return found
@@ -169,16 +174,17 @@ class Sample:
 
     @classmethod
     def of(cls, index: Index) -> Sample:
-        """Take evenly spaced rows. Cost: d · s² / 64 words."""
-        rows = np.linspace(0, index.rows - 1, _SAMPLE).astype(np.int64)
+        """Take evenly spaced rows, or all. Cost: d · s² / 64 words."""
+        size = min(_SAMPLE, index.rows)
+        rows = np.linspace(0, index.rows - 1, size).astype(np.int64)
         sets, places = [], []
         for ranks, starts in zip(index.ranks, index.starts, strict=True):
             seen = ranks[rows]
             order = np.argsort(seen, kind="stable")
             before = np.concatenate(([0], np.cumsum(np.bincount(seen, minlength=len(starts) - 1))))
-            words = np.zeros((_SAMPLE + 1, _SAMPLE // 64), dtype=np.uint64)
+            words = np.zeros((size + 1, -(-size // 64)), dtype=np.uint64)
             bit = np.uint64(1) << (order % 64).astype(np.uint64)
-            words[np.arange(1, _SAMPLE + 1), order // 64] = bit
+            words[np.arange(1, size + 1), order // 64] = bit
             sets.append(np.bitwise_or.accumulate(words, axis=0))
             places.append(before)
         return cls(tuple(places), np.stack(sets))
@@ -256,17 +262,19 @@ def several_columns(
     """
     d, tried = len(table.ranks), 0
     found = Predicates(*(np.zeros((0, width), dtype=np.int64) for _ in range(3)))
+    count = _FIRST
     while len(found) < attacks and tried < _MOST * attacks and table.rows:
-        row = rng.integers(table.rows, size=_ROUND)
-        chosen = np.sort(np.argsort(rng.random((_ROUND, d)), axis=1)[:, :width], axis=1)
+        row = rng.integers(table.rows, size=count)
+        chosen = np.sort(np.argsort(rng.random((count, d)), axis=1)[:, :width], axis=1)
         guess = _around(table, columns, row, chosen)
         barred = (guess.low == columns.barred[guess.columns]).any(axis=1)
         guess = guess.take(~barred).distinct()
         before = len(found)
         found = joined([found, guess.take(table.isolated(guess))]).distinct()
-        tried += _ROUND
-        if len(found) - before < _ROUND * _WORTH:
+        tried += count
+        if len(found) - before < count * _WORTH:
             break
+        count = min(2 * count, _ROUND)
     return found.take(slice(attacks)), tried
 
 

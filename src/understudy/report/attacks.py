@@ -9,6 +9,7 @@ from typing import Any
 from understudy.report.judged import Row, sentence
 from understudy.report.numbers import interval, number
 
+_MOST = 40  # attacks in the picture: those with the largest excess
 KEYS = ("singling_out", "linkability", "inference")
 _NAMES: Mapping[str, str] = {
     "singling_out.univariate": "Singling out, one column",
@@ -25,6 +26,7 @@ class Attacks:
     Attributes:
         names: one for each attack, from the top.
         points: ``name``, ``who`` was attacked, ``value``, ``low``, ``high``.
+        said: what the picture leaves out.
         header: heading of the table.
         table: cells of the table.
         unmade: why an attack could not be made, by attack.
@@ -33,6 +35,7 @@ class Attacks:
 
     names: tuple[str, ...]
     points: list[dict[str, Any]]
+    said: str
     header: tuple[str, ...]
     table: tuple[tuple[str, ...], ...]
     unmade: tuple[tuple[str, str], ...]
@@ -46,9 +49,13 @@ def attacks(summaries: Mapping[str, Any], rows: Sequence[Row], replicates: int) 
         return None
     several = replicates > 1
     named = [(_name(one["measure"], one["column"]), one) for one in found]
+    first = [(name, one) for name, one in named if one["replicate"] == found[0]["replicate"]]
+    shown = set(sorted((name for name, _ in first), key=dict(_gaps(first)).__getitem__)[:_MOST])
+    drawn = [(name, one) for name, one in first if name in shown]
     return Attacks(
-        tuple(dict.fromkeys(name for name, _ in named)),
-        [point for name, one in named for point in _points(name, one)],
+        tuple(name for name, _ in drawn),
+        [point for name, one in drawn for point in _points(name, one)],
+        _says(len(first) - len(drawn), several),
         (
             "Attack",
             *(("Release",) if several else ()),
@@ -66,6 +73,18 @@ def attacks(summaries: Mapping[str, Any], rows: Sequence[Row], replicates: int) 
 def _name(measure: str, column: str | None) -> str:
     name = _NAMES.get(measure, measure)
     return name if column is None else f"{name} of {column}"
+
+
+def _gaps(found: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, float]]:
+    """Order of the attacks: the largest excess over strangers first."""
+    return [(name, one["control"][0] - one["attack"][0]) for name, one in found]
+
+
+def _says(left_out: int, several: bool) -> str:
+    said = ["The picture shows the first replicate, the table all."] if several else []
+    if left_out:
+        said.append(f"The picture shows the {_MOST} attacks with the largest excess.")
+    return " ".join(said)
 
 
 def _points(name: str, one: Mapping[str, Any]) -> list[dict[str, Any]]:

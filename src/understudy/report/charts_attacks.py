@@ -23,7 +23,7 @@ def attacks(found: Attacks) -> dict[str, Any]:
     x = {
         "type": "quantitative",
         "scale": {"domain": [0, 1], "padding": 8, "nice": False},
-        "axis": {"title": "share of attacks that succeed", "tickCount": 5, "format": "~%"},
+        "axis": {"title": "attacks that succeed", "tickCount": 5, "format": "~%"},
     }
     who = {"field": "who", "type": "nominal", "legend": None}
     colour = {**who, "scale": {"domain": _WHO, "range": ["var(--synthetic)", "var(--held)"]}}
