@@ -22,7 +22,7 @@ from understudy.risk.singling_out import SinglingOut
 from understudy.risk.success import Success
 from understudy.study.judge import measures_of
 from understudy.tables.encode import fit_encoding, stack
-from understudy.tables.schema import Column, Kind, Schema
+from understudy.tables.schema import Column, Kind, Role, Schema
 from understudy.tables.table import Table
 
 FAILS, HOLDS, UNDECIDED = Verdict.FAILS, Verdict.HOLDS, Verdict.UNDECIDED
@@ -290,6 +290,20 @@ def test_dates_are_numbers_without_a_zero():
             released = dates[:100] + off * day
             evidence = keyed(140, dates, released, kind=Kind.DATETIME)
             assert guessed(evidence, "secret", floor=0.01).value == share
+
+
+def test_places_have_no_zero_either():
+    """Half of the people are 2 degrees away at 60 degrees north: 3% of the number, and far away."""
+    rows = np.arange(100)
+    values = {"key": rows.astype(float), "north": 60 + rows % 5 / 10}
+    off = {**values, "north": values["north"] + 2.0 * (rows % 2)}
+    schema = Schema((Column("key", Kind.NUMBER), Column("north", Kind.NUMBER)))
+    for role, share in ((Role.OTHER, 1.0), (Role.LOCATION, 0.5)):
+        own = schema.update({"north": {"role": role.value}})
+        encoding = fit_encoding(Table(pa.table(values), own))
+        block, release = (encoding.encode(Table(pa.table(one), own)) for one in (values, off))
+        evidence = Evidence(block, block, block, (release,))
+        assert guessed(evidence, "north").value == share
 
 
 def test_a_level_that_train_lacks_is_no_right_guess():

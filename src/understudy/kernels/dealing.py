@@ -11,6 +11,8 @@ which is the mean over all tables that could be dealt.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -45,7 +47,11 @@ def _choose(n: Floats | float, k: float) -> Floats:
 
 
 def spread(
-    matching: list[Ints], rows: int, size: int, rng: np.random.Generator, draws: int = DRAWS
+    matching: Sequence[NDArray[np.integer]],
+    rows: int,
+    size: int,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
 ) -> float:
     """Standard deviation of the share of predicates that match exactly one row, table by table.
 

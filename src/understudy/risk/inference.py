@@ -17,7 +17,7 @@ from understudy.kernels.neighbours import arranged, nearest
 from understudy.risk.success import Success, absent, mixed
 from understudy.settings import require_range
 from understudy.tables.encode import Block, stack
-from understudy.tables.schema import Kind, Schema
+from understudy.tables.schema import Kind, Role, Schema
 
 NAME = "inference"
 
@@ -28,9 +28,9 @@ class Inference(Measure):
 
     A level is right if it is the same, a missing value if it is missing, a number if
     |guess − truth| ≤ max(tolerance · |truth|, floor · sd), with train's standard deviation. Dates
-    have no zero that a share could be taken of: for them the floor alone counts. The control does
-    the same for people whom the synthesis never saw; a control with fewer people is less exact and
-    no less right.
+    and places have no zero that a share could be taken of: for them the floor alone counts. The
+    control does the same for people whom the synthesis never saw; a control with fewer people is
+    less exact and no less right.
 
     Attributes:
         attacks: people under attack, for each column.
@@ -161,8 +161,8 @@ class InferenceJudge(Judge):
             same = guess.codes[name] == people.codes[name]
             # Levels that train lacks share a code, and are not therefore the same.
             return np.asarray(same & (people.codes[name] != column.unseen), dtype=np.bool_)
-        dated = column.column.kind is Kind.DATETIME
-        tolerance = 0.0 if dated else self.settings.tolerance
+        zero = column.column.kind is not Kind.DATETIME and column.column.role is not Role.LOCATION
+        tolerance = self.settings.tolerance if zero else 0.0
         floor = self.settings.floor * column.sd
         return near_enough(guess.values[name], people.values[name], tolerance, floor)
 
