@@ -20,11 +20,13 @@ from understudy.kernels import boosting, comb, leaves, mixture, multinomial, pro
 from understudy.kernels.attribution import Keyed, cap, judged, settled
 from understudy.kernels.ball_counts import tally
 from understudy.kernels.balls import Around, shells
+from understudy.kernels.dealing import spread
 from understudy.kernels.gtcap import Reach, Traits, uniques
 from understudy.kernels.jaccard import Jaccard
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.pairs import ripley
+from understudy.kernels.predicates import Columns, Index, several_columns
 from understudy.kernels.propensity_view import tree_scores
 from understudy.kernels.regression import fit_regression
 from understudy.kernels.resample import quantile_draws
@@ -230,6 +232,26 @@ def _filter_marks(rows: int, rng: np.random.Generator) -> Task:
     return lambda: Jaccard(originals).too_near(query)
 
 
+def _guesses(rows: int, rng: np.random.Generator) -> Task:
+    trait = rng.normal(size=rows)
+    ranks = np.stack([factor(trait + rng.normal(size=rows), k, rng) for k in (2, 7, 16, 40, 90)])
+    sizes = [int(column.max()) + 1 for column in ranks]
+    none = np.full(len(sizes), -1)
+    kinds = Columns(np.array([False, False, False, True, True]), none, none)
+
+    def task() -> Any:
+        index = Index.of(ranks, sizes)
+        found, _ = several_columns(index, kinds, 100, 3, np.random.default_rng(1))
+        return index.matching(found)
+
+    return task
+
+
+def _dealt(rows: int, rng: np.random.Generator) -> Task:
+    matching = np.array_split(rng.integers(rows, size=rows), rows // 4)
+    return lambda: spread(matching, rows, rows // 2, np.random.default_rng(1))
+
+
 CASES = (
     Case("tree.grow", "rows x log rows", 160_000, _grow),
     Case("tree.apply", "rows x depth", 800_000, _apply),
@@ -256,6 +278,8 @@ CASES = (
     Case("regression.fit", "rows x terms^2 x steps", 80_000, _regression),
     Case("propensity_view.trees", "rows x log rows", 40_000, _view),
     Case("nearer.share_of_first", "rows", 1_600_000, _share_of_first),
+    Case("predicates.several", "rows x log rows + tries", 400_000, _guesses),
+    Case("dealing.spread", "matching rows x draws", 80_000, _dealt),
     Case("resample.quantile_draws", "rows x log rows + draws", 1_600_000, _quantile_draws),
 )
 

@@ -38,7 +38,7 @@ def test_peers_are_pinned_and_their_scripts_are_there() -> None:
     with (ROOT / "benchmarks" / "peers.toml").open("rb") as file:
         for name in tomllib.load(file):
             assert "==" in peers.requirements(name)[0]
-    for script in ("synthpop_py.py", "sdv_copula.py"):
+    for script in ("synthpop_py.py", "sdv_copula.py", "anonymeter_attacks.py"):
         compile((ROOT / "benchmarks" / "scripts" / script).read_text(), script, "exec")
 
 
@@ -126,6 +126,23 @@ def test_gtcap_agrees_with_algorithm_2() -> None:
 def test_gtcap_properties() -> None:
     lines = module("gtcap_properties").study(120, 1)
     assert len(lines) == 23 and "uniques" in lines[1]
+
+
+def test_attacks_are_timed_and_rates_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    attacks, table = module("attacks"), module("_mixed").mixed(900)
+    parts = attacks.tables(table, 300)
+    assert [part.rows for part in parts.values()] == [300, 300, 300]
+    found = attacks.ours(parts, 50, threads=1)
+    families = {attacks.family(name) for name in found}
+    assert families == {"singling_out", "linkability", "inference"}
+    assert set(attacks.seconds(found, "wall")) == families
+    name = next(name for name in found if name.startswith("inference"))
+    same, other = {"attack": 0.2, "made": 1000}, {"attack": 0.5, "made": 1000}
+    assert (
+        attacks.agree(same, same, "attack") == "" and attacks.agree(same, other, "attack") == "  *"
+    )
+    attacks.show({name: found[name]}, {name: found[name]})
+    assert name in capsys.readouterr().out
 
 
 def test_doubling(monkeypatch: pytest.MonkeyPatch) -> None:

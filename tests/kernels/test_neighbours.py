@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from understudy.kernels import neighbours, screening
-from understudy.kernels.neighbours import Points, distances, nearest
+from understudy.kernels.neighbours import Points, arranged, distances, nearest
 
 
 def slow_distance(a, b, p, q):
@@ -236,3 +236,19 @@ def test_agrees_on_any_table(both, k):
         patch.setattr(neighbours, "PAIRS", 16)
         agree(*both, k)
         agree(both[0], both[0], k, exclude_self=True)
+
+
+@pytest.mark.parametrize("grid", [None, 1])
+def test_leaves_of_other_columns_change_no_answer(small_parts, grid):
+    """Sorted once on all columns, searched with each left out; twins are dropped in between."""
+    rng = np.random.default_rng(11)
+    train, query = mixed(rng, 150, grid), mixed(rng, 40, grid)
+    leaf = arranged(train)
+    assert len(leaf) == 150 and len(np.unique(leaf)) > 5
+    for gone in range(3):
+        keep = [c for c in range(3) if c != gone]
+        for numbers, codes in ((keep, range(3)), (range(3), keep)):
+            parts = [Points(p.numbers[:, numbers], p.codes[:, codes]) for p in (train, query)]
+            found = nearest(*parts, 3, leaf=leaf)
+            np.testing.assert_array_equal(found[1], slow_nearest(*parts, 3)[1])
+    assert arranged(train.take(np.zeros(0, dtype=np.int64))).tolist() == []

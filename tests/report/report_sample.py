@@ -61,6 +61,16 @@ def findings(
     models = [
         finding("l_function.gap"),
         finding("l_function.gap", Verdict.FAILS, target=f"{names[0]}: level 1"),
+        finding(
+            "singling_out.multivariate", Verdict.NOT_APPLICABLE, value=NAN, note="no guess is left"
+        ),
+        finding(
+            "inference",
+            Verdict.NOT_APPLICABLE,
+            target=f"{names[1]} (residual)",
+            value=NAN,
+            note="x",
+        ),
         finding("pair.distance"),
         finding("pair.distance", Verdict.FAILS, target=" × ".join(names[:2])),
         finding("pmse.logit.ratio", Verdict.UNDECIDED, target="train", note="about 3 times decide"),
@@ -87,6 +97,7 @@ def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any
         "attribute": [inference(names[1])],
         "prevention": [prevention(names[1])],
         "gtcap": [given(names)],
+        **attacks(names),
         "columns": [column(name, i, bins) for i, name in enumerate(names)],
         "pairs": [
             {"columns": [a, b], "distance": 0.1, "null": 0.05, "excess": 0.05}
@@ -100,6 +111,31 @@ def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any
             "cart": bars,
             "used": dict.fromkeys(names, 1 / len(names)),
         },
+    }
+
+
+def attack(
+    measure: str, name: str | None, residual: bool = True, made: int = 500
+) -> dict[str, Any]:
+    """One simulated attack; without a residual risk its control nearly always succeeds."""
+    control = [0.1, 0.08, 0.13] if residual else [0.95, 0.93, 0.97]
+    return {
+        "measure": measure,
+        "column": name,
+        "attack": [0.25, 0.21, 0.29],
+        "control": control,
+        "residual": [0.167, 0.11, 0.22] if residual else None,
+        "made": made,
+        "asked": 500,
+        "replicate": 1,
+    }
+
+
+def attacks(names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "singling_out": [attack("singling_out.univariate", None, made=1)],
+        "linkability": [attack("linkability", None)],
+        "inference": [attack("inference", name, name != names[1]) for name in names],
     }
 
 

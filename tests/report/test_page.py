@@ -97,6 +97,7 @@ def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     specs = {attrs.get("id"): text for attrs, text in read.scripts}
     maps = 2
     assert len(charts) == len(GATES) + 3 + 1 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2 + maps
+    assert len(charts) == len(GATES) + 3 + 1 + 3 + 1 + len(HOSTILE) + 1 + 3 + 2 + maps
     for chart in charts:
         assert chart["role"] == "img"
         assert "table" in str(chart["aria-label"])
@@ -259,6 +260,42 @@ def test_what_own_rows_give_away_is_drawn_and_told(read: Reader) -> None:
     # Only the first table is drawn; areas are shares: 18 of 90 over six tenths.
     assert [point["table"] for point in values] == ["Train"] * 3 + ["Strangers"] * 2
     assert values[2]["share"] == pytest.approx(0.2 / 6)
+
+
+def test_attacks_stand_beside_strangers_and_say_what_was_not_made(read: Reader) -> None:
+    for said in (
+        "Singling out, one column 25% (21% to 29%) 10% (8% to 13%) 16.7% (11% to 22%) 1 of 500",
+        "25% (21% to 29%) 95% (93% to 97%) not given 500",
+        "Singling out, several columns was not attacked. No guess is left.",
+        "It is not given where strangers are attacked with success in nearly all cases",
+    ):
+        assert said in read.words
+    assert "(residual) was not attacked" not in read.words
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    drawn = json.loads(specs["spec-attacks"])
+    assert len(drawn["data"]["values"]) == 2 * (2 + len(HOSTILE))
+    assert drawn["layer"][0]["encoding"]["yOffset"]["field"] == "who"
+
+
+def test_attacks_of_several_replicates_name_theirs() -> None:
+    made, shown = findings(), summaries()
+    shown["linkability"].append({**shown["linkability"][0], "replicate": 2})
+    tables = {**made.tables, "synthetic": [{"rows": 400, "columns": 3}] * 2}
+    read = Reader(page(Findings("", tables, made.findings), shown))
+    assert "Linking two files synthetic 2 25%" in read.words and read.problems == []
+    assert "The picture shows the first replicate, the table all." in read.words
+
+
+def test_the_picture_of_attacks_stops_at_forty() -> None:
+    names = tuple(f"column {i}" for i in range(60))
+    shown = summaries(names)
+    shown["inference"][59]["attack"] = [0.9, 0.8, 1.0]
+    read = Reader(page(findings(names), shown))
+    specs = {attrs.get("id"): text for attrs, text in read.scripts}
+    drawn = [point["name"] for point in json.loads(specs["spec-attacks"])["data"]["values"]]
+    assert len(drawn) == 80 and "Inference of column 59" in drawn
+    assert "the 40 attacks with the largest excess" in read.words
+    assert "Inference of column 58" in read.words  # in the table
 
 
 @pytest.mark.parametrize("shown", [{}, {"columns": [], "pairs": [], "closeness": {}}])

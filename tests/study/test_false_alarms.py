@@ -24,7 +24,8 @@ def blocked(people, process, sizes, m, run):
     world = people(process, rows, held, 50, m, run)
     evidence = world.evidence(*(world.draw(released) for _ in range(m)))
     gating = Gating(Gates().names)
-    names = measures_of(Plan(measures=tuple(MEASURES)))
+    gating_ones = (name for name, kind in MEASURES.items() if set(kind.names) & set(gating.names))
+    names = measures_of(Plan(measures=tuple(gating_ones)))
     findings, _ = judge_all(evidence, names, gating, seed=run, calibrate=False)
     gates = [item for item in findings if item.gate]
     numbers = {item.estimate.replicate for item in gates}

@@ -125,6 +125,35 @@ def partition(numbers: Singles, ranks: NDArray[np.int32]) -> tuple[Rows, Rows]:
     return np.concatenate(leaves), np.cumsum([0, *map(len, leaves)])
 
 
+def leaves(numbers: Floats, codes: Codes) -> Rows:
+    """The leaf that each row falls into. Cost: n log n.
+
+    Example:
+        >>> leaves(np.zeros((3, 0)), np.zeros((3, 1), dtype=np.int32)).tolist()
+        [0, 0, 0]
+    """
+    if len(codes) == 0:
+        return np.zeros(0, dtype=np.int64)
+    order, starts = _tree(_shifted(numbers, *_centre(numbers)), codes, levels_of(codes))
+    leaf = np.empty(len(order), dtype=np.int64)
+    leaf[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return leaf
+
+
+def _tree(x: Singles, codes: Codes, levels: list[Levels]) -> tuple[Rows, Rows]:
+    ranks = np.empty(codes.shape, dtype=np.int32)
+    for j, level in enumerate(levels):
+        ranks[:, j] = level.rank[np.searchsorted(level.known, codes[:, j])]
+    return partition(np.where(np.isnan(x), np.float32(-2), x), ranks)
+
+
+def _gathered(leaf: Rows) -> tuple[Rows, Rows]:
+    """Order and starts of leaves that are known; those that have lost all rows are gone."""
+    order = np.argsort(leaf, kind="stable")
+    edges = np.flatnonzero(np.diff(leaf[order])) + 1
+    return order, np.concatenate(([0], edges, [len(leaf)]))
+
+
 @dataclass(frozen=True)
 class Screen:
     """Train in leaf order, as the right-hand factors of the bilinear form, with leaf bounds."""
@@ -142,15 +171,17 @@ class Screen:
     present: Singles  # (L, all groups) 0/1: some row is in the group
 
     @classmethod
-    def fit(cls, numbers: Floats, codes: Codes, gaps: NDArray[np.bool_]) -> "Screen":
-        """Arrange train; `gaps` are the number columns with missing values here or in a query."""
+    def fit(
+        cls, numbers: Floats, codes: Codes, gaps: NDArray[np.bool_], leaf: Rows | None = None
+    ) -> "Screen":
+        """Arrange train, by the leaves given or by its own.
+
+        `gaps` are the number columns with missing values here or in a query.
+        """
         centre, reach = _centre(numbers)
         levels = levels_of(codes)
         x = _shifted(numbers, centre, reach)
-        ranks = np.empty(codes.shape, dtype=np.int32)
-        for j, level in enumerate(levels):
-            ranks[:, j] = level.rank[np.searchsorted(level.known, codes[:, j])]
-        order, starts = partition(np.where(np.isnan(x), np.float32(-2), x), ranks)
+        order, starts = _tree(x, codes, levels) if leaf is None else _gathered(leaf)
         x, codes = x[order], codes[order]
         factors, present = _arranged(x, codes, levels, gaps, starts)
         holed = np.logical_or.reduceat(np.isnan(x), starts[:-1], axis=0)

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from understudy.report import charts, charts_disclosure
+from understudy.report import charts, charts_attacks, charts_disclosure
 from understudy.report import place_charts as places
 from understudy.report.bundle import bundle
 from understudy.report.summarize import View
@@ -66,6 +66,8 @@ def _specs(view: View) -> dict[str, Markup]:
     found |= {f"closeness-{curve.key}": charts.curve(curve) for curve in view.curves}
     found |= {one.key: charts_disclosure.lines(one) for one in (*view.inference, *view.sweeps)}
     found |= {one.key: charts_disclosure.bars(one) for one in view.given}
+    if view.attacks is not None:
+        found["attacks"] = charts_attacks.attacks(view.attacks)
     found |= {f"column-{look.number}": charts.look(look) for look in view.looks}
     if view.pairs is not None:
         found["pairs"] = charts.heat(view.pairs)

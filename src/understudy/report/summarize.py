@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.report.answer import Attacker, Banner, Use, attackers, banner, uses
+from understudy.report.attacks import Attacks, attacks
 from understudy.report.columns import (
     Curve,
     Look,
@@ -53,6 +54,7 @@ class View:
     inference: tuple[Lines, ...]
     given: tuple[Given, ...]
     sweeps: tuple[Lines, ...]
+    attacks: Attacks | None
     looks: tuple[Look, ...]
     pairs: Pairs | None
     propensities: Propensities | None
@@ -95,6 +97,7 @@ def summarize(
         inference(summaries.get("attribute") or ()),
         given(summaries.get("gtcap") or ()),
         sweeps(summaries.get("prevention") or ()),
+        attacks(summaries, rows, replicates),
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
         propensities(summaries.get("propensity") or {}),

@@ -130,6 +130,32 @@ MEASURES: Mapping[str, Words] = {
         "release (repU).",
         share=True,
     ),
+    "singling_out.univariate": Words(
+        "Does a guess on one column fit exactly one person?",
+        "Share of guesses, made from values that a single synthetic row has, that fit exactly one "
+        "person of train. The reference is what they would do in a table of the same size, dealt "
+        "from people among whom the release could not tell.",
+        share=True,
+    ),
+    "singling_out.multivariate": Words(
+        "Does a guess on several columns fit exactly one person?",
+        "Share of guesses, made from a few values of a synthetic row that no other row has, that "
+        "fit exactly one person of train. The reference is what they would do in a table of the "
+        "same size, dealt from people among whom the release could not tell.",
+        share=True,
+    ),
+    "linkability": Words(
+        "Can two files about a person be linked through it?",
+        "Share of people whose nearest synthetic row on the columns of one file is also nearest on "
+        "those of the other. Strangers are linked by chance, too: they are the reference.",
+        share=True,
+    ),
+    "inference": Words(
+        "Does the nearest synthetic row tell a person’s unknown value?",
+        "Share of people whose value is that of the synthetic row nearest to them on the other "
+        "columns. Much of it is true of strangers, too: they are the reference.",
+        share=True,
+    ),
     "marginal.distance": Words(
         "Single columns",
         "Share of rows that would have to change for the column to look like train’s (total "

@@ -5,8 +5,11 @@ from understudy.risk.cap import Cap
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
 from understudy.risk.gtcap import Gtcap
+from understudy.risk.inference import Inference
 from understudy.risk.likeness import Likeness
+from understudy.risk.linkability import Linkability
 from understudy.risk.nearer import Nearer
+from understudy.risk.singling_out import SinglingOut
 from understudy.risk.uniques import Uniques
 
 MEASURES = {
@@ -18,4 +21,7 @@ MEASURES = {
     "attribute": Attribute,
     "gtcap": Gtcap,
     "cap": Cap,
+    "singling_out": SinglingOut,
+    "linkability": Linkability,
+    "inference": Inference,
 }
