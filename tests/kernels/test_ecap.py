@@ -23,8 +23,9 @@ def one(people, value, sigma, sample, **settings):
 
 
 @pytest.mark.parametrize(
-    ("sigma", "expected"), [(0.01, 0.952), (0.05, 0.2525), (0.075, 0.1645), (0.1, 0.124), (0.2, 0.067)]
-)  # fmt: skip
+    ("sigma", "expected"),
+    [(0.01, 0.952), (0.05, 0.2525), (0.075, 0.1645), (0.1, 0.124), (0.2, 0.067)],
+)
 def test_figure_5(sigma, expected):
     assert one(FARMERS, 178, sigma, 25) == pytest.approx(expected, abs=0.005)
     low, high = neighbours(FARMERS, np.array([178.0]))
@@ -45,8 +46,13 @@ def test_without_noise_he_is_sure_and_with_endless_noise_he_knows_nothing():
 
 @pytest.mark.parametrize(
     ("value", "mean", "sd", "first", "at_published", "published"),
-    [(64, 34, 8, 1, 0.99, 0.1), (83, 34, 8, 10, 1.0, 0.1), (13, 2, 2.5, 1, 1.0, 0.1), (21, 4, 2.5, 5, 1.0, 0.2)],
-)  # fmt: skip
+    [
+        (64, 34, 8, 1, 0.99, 0.1),
+        (83, 34, 8, 10, 1.0, 0.1),
+        (13, 2, 2.5, 1, 1.0, 0.1),
+        (21, 4, 2.5, 5, 1.0, 0.2),
+    ],
+)
 def test_in_the_far_tail_no_small_noise_helps(value, mean, sd, first, at_published, published):
     """Prisoners: where a bound of 0.2 first holds, of the deviations tried."""
     people = Population(60_000, Normal(mean, sd))
@@ -149,7 +155,10 @@ def simulated(rng, draws, own, sample, size, replacement):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize(("p", "own", "sample", "size"), [(0.02, 0.4, 15, 30), (0.3, 0.9, 8, 12), (1e-3, 0.05, 25, 200)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("p", "own", "sample", "size"),
+    [(0.02, 0.4, 15, 30), (0.3, 0.9, 8, 12), (1e-3, 0.05, 25, 200)],
+)
 def test_the_equation_is_the_share_of_simulated_worlds(replacement, p, own, sample, size):
     """Each of 6 cases is off by 4 errors with probability 6e-5."""
     rng = np.random.default_rng([3, sample, replacement])
@@ -158,13 +167,14 @@ def test_the_equation_is_the_share_of_simulated_worlds(replacement, p, own, samp
     assert abs(found[0] - share) < 4 * error
 
 
+TABLE = np.array([0.0, 1, 2, 5, 9]), np.array([900.0, 80, 15, 4, 1])
 GRIDS = {
     "poisson": poisson(5000, 2.0),
     "negative binomial": negative_binomial(5000, 2.0, 2.5),
     "normal in whole numbers": cut(Population(5000, Normal(34.0, 8.0)), 0.0, 1.0),
-    "table": counted(np.array([0.0, 1, 2, 5, 9]), np.array([900.0, 80, 15, 4, 1])),
-    "table of a sample": counted(np.array([0.0, 1, 2, 5, 9]), np.array([900.0, 80, 15, 4, 1]), 9000),
-}  # fmt: skip
+    "table": counted(*TABLE),
+    "table of a sample": counted(*TABLE, 9000),
+}
 
 
 @pytest.mark.parametrize("discrete", [True, False])

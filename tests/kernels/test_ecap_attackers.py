@@ -1,10 +1,10 @@
 """The paper's open questions: simulated attackers who know what they are assumed to know.
 
-Each attacker knows one person's numbers, N, n, the population's law and the noise's, and claims that
-the person was sampled whenever a released value lies in I₁. His share of right claims is at most
-the ECAP. The worlds are whole: everybody else is drawn from the law, nobody is kept apart, n of N
-are sampled without replacement. A right ECAP fails a case by chance with probability below 1.4e-3
-(three standard errors, on one side), most by far less, since others may come nearer than I₁ allows.
+Each attacker knows one person's numbers, N, n, the population's law and the noise's, and claims
+that the person was sampled whenever a released value lies in I₁. His share of right claims is at
+most the ECAP. The worlds are whole: everybody else is drawn from the law, nobody is kept apart, n of
+N are sampled without replacement. A right ECAP fails a case by chance with probability below 1.4e-3
+(three standard errors, on one side), most by far less, since others may be nearer than I₁ says.
 """
 
 import numpy as np
@@ -24,8 +24,10 @@ def law_draws(people, rng, shape):
     """The others' numbers."""
     if isinstance(people, Population):
         return people.law.from_below(rng.random(shape))
-    low, masses = people.line(np.array([people.mean]))
-    return people.start + people.step * (low + rng.choice(len(masses), shape, p=masses / masses.sum()))
+    low, masses = people.line()
+    return people.start + people.step * (
+        low + rng.choice(len(masses), shape, p=masses / masses.sum())
+    )
 
 
 def attacked(people, value, sample, release, lands, rng, rounds=10):
@@ -90,7 +92,9 @@ def test_equation_1_is_too_low_for_half_of_a_small_population():
     sigma = 40.0
     rng = np.random.default_rng(2)
     share, error, _ = attacked(people, value, sample, plus(sigma), interval(people, value), rng)
-    found = [ecap(people, np.array([value]), sigma, sample, replacement=r)[0] for r in (True, False)]
+    found = [
+        ecap(people, np.array([value]), sigma, sample, replacement=r)[0] for r in (True, False)
+    ]
     assert found[0] < share - 3 * error and share < found[1] + 3 * error
 
 

@@ -251,8 +251,9 @@ def _beyond(
     for side in (True, False):
         rows = np.flatnonzero((upper == side) & there)
         if rows.size:
-            parts = (one[rows] for one in (values, edge, left, right))
-            found[rows] = _integrals(law, *parts, sigma, top, side)
+            found[rows] = _integrals(
+                law, values[rows], edge[rows], left[rows], right[rows], sigma, top, upper=side
+            )
     return found
 
 
@@ -299,15 +300,18 @@ _NODES, _WEIGHTS = (_X + 1) / 2, _W / 2
 
 
 def _on_grid(people: Grid, values: Floats, sigma: float, discrete: bool) -> Chances:
-    low, masses = people.line(values)
     kernel = cell_masses(sigma / people.step, discrete=discrete)
     reach = len(kernel) // 2
+    low, masses = people.line(reach)
     spread = fftconvolve(masses, kernel)[reach : reach + len(masses)] if reach else masses
     place = people.places(values) - low
-    others, own = spread[place], np.full(len(place), kernel[reach])
+    inside = (place >= 0) & (place < len(masses))
+    place = np.clip(place, 0, len(masses) - 1)
+    # Beyond the law's last value, and further than noise carries, nobody else can be.
+    others, own = np.where(inside, spread[place], 0.0), np.full(len(place), kernel[reach])
     if people.counted:
         # The person is one of those counted: the others are one fewer.
-        has = masses[place] > 0
+        has = inside & (masses[place] > 0)
         without = (others * people.size - own) / (people.size - 1)
         others = np.where(has, without, others)
     return Chances(np.clip(others, 0.0, 1.0), own)

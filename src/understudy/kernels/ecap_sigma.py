@@ -1,4 +1,4 @@
-"""How much noise an ECAP needs: the smallest deviation for a bound, the curve, its elbow, the tails.
+"""How much noise an ECAP needs: the least for a bound, the curve, its elbow, and the tails.
 
 In the far tail no small noise helps: a person whom nobody resembles is recognised through any. So
 tails are coded first, as far out as the noise allows, and then the noise is chosen for the rest.
@@ -18,6 +18,7 @@ from understudy.kernels.population import Grid, People
 _FIRST = 33  # values that a search begins with
 _MORE = 8  # the worst others that are added where these were not the worst
 _ROUNDS = 50
+_DOUBLINGS = 6  # noise of more than 64 of the law's deviations leaves nothing of the number
 _HALVINGS = 40  # below 2⁻⁴⁰ of the law's deviation noise is none
 _EXACT = 1e-4  # relative error of a deviation that is found
 _WIDE = 129  # values that stand for all between two thresholds
@@ -153,9 +154,9 @@ def _solved(scene: Scene, values: Floats, bound: float, most: float) -> float:
 def _wide_enough(scene: Scene, holds: Callable[[float], bool]) -> float:
     """A deviation that holds, if any does: from the law's own upwards."""
     sigma = scene.people.sd or 1.0
-    for _ in range(_HALVINGS):
+    for _ in range(_DOUBLINGS):
         if holds(sigma):
-            return sigma
+            break
         sigma *= 2
     return sigma
 
@@ -264,7 +265,7 @@ def _end(people: People, side: int) -> float:
 def _tails(people: People, side: int) -> Floats:
     """Candidates for a threshold from the middle outwards, of the mirrored number if side is −1."""
     if isinstance(people, Grid):
-        low, masses = people.line(np.array([people.mean]))
+        low, masses = people.line()
         middle = int(np.searchsorted(np.cumsum(masses), 0.5)) + low
         ks = np.arange(middle, low + len(masses)) if side > 0 else np.arange(middle, low - 1, -1)
         return np.asarray(side * (people.start + ks * people.step))

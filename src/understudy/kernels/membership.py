@@ -1,10 +1,10 @@
 """The F1 score of an attacker who claims that people were in the sample, beside the ECAP.
 
 He claims a person whenever some released value lies in the person's I₁. With p and h as in
-`understudy.kernels.ecap`, a person who was sampled is claimed with probability 1 − (1−h)(1−p)ⁿ⁻¹, and
-one who was not with probability 1 − (1−p)ⁿ. How often claims are right depends on how many of those
-he asks about were sampled: with n of N it is the ECAP, with the half that F1 is usually computed on
-it is far more.
+`understudy.kernels.ecap`, a person who was sampled is claimed with probability
+1 − (1−h)(1−p)ⁿ⁻¹, and one who was not with probability 1 − (1−p)ⁿ. How often claims are right
+depends on how many of those he asks about were sampled: with n of N it is the ECAP, with the half
+that F1 is usually computed on it is far more.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,26 +102,34 @@ class Grid:
 
     def masses(self, values: Floats) -> Floats:
         """Probability of each value, after coding."""
-        low, masses = self.line(values)
-        return np.asarray(masses[self.places(values) - low])
+        low, masses = self.line()
+        place = self.places(values) - low
+        inside = (place >= 0) & (place < len(masses))
+        return np.where(inside, masses[np.clip(place, 0, len(masses) - 1)], 0.0)
 
-    def line(self, values: Floats) -> tuple[int, Floats]:
-        """Smallest k of the law and these values, and the probabilities from there on, coded."""
-        places = self.places(values)
-        low = min(self.first, int(places.min(initial=self.first)))
-        high = max(self.last, int(places.max(initial=self.last)))
+    def line(self, margin: int = 0) -> tuple[int, Floats]:
+        """The first k with a margin below it, and the probabilities up to a margin above, coded."""
+        low, high = self.first - margin, self.last + margin
         if high - low >= _LONGEST:
-            raise ValueError("the grid is too fine for its range: state a continuous law")
+            raise ValueError("the grid is too fine for its range or for such noise")
         ks = np.arange(low, high + 1)
-        masses = self.mass(ks)
-        coded = self.places(self.start + ks * self.step) - low
-        return low, np.bincount(coded, masses, minlength=len(ks))
+        values = np.asarray(self.start + ks * self.step, dtype=np.float64)
+        coded = np.clip(self.places(values) - low, 0, len(ks) - 1)
+        masses = np.bincount(coded, self.mass(ks), minlength=len(ks))
+        return low, np.asarray(masses, dtype=np.float64)
 
 
 def poisson(size: int, mean: float) -> Grid:
-    """Counts of rare events."""
+    """Counts of rare events.
+
+    Example:
+        >>> poisson(60_000, 2.0).masses(np.array([0.0])).round(4).tolist()
+        [0.1353]
+    """
+    if not mean > 0:
+        raise ValueError("a Poisson law has a mean above 0")
     law = stats.poisson(mean)
-    return _whole(size, law.pmf, law, (0.0, math.inf))
+    return _whole(size, law, (0.0, math.inf))
 
 
 def negative_binomial(size: int, mean: float, sd: float) -> Grid:
@@ -131,18 +140,17 @@ def negative_binomial(size: int, mean: float, sd: float) -> Grid:
         >>> round(people.mean, 6), round(people.sd, 6)
         (2.0, 2.5)
     """
-    if not sd**2 > mean:
-        raise ValueError("a negative binomial law varies more than its mean: sd² > mean")
+    if not (mean > 0 and sd**2 > mean):
+        raise ValueError("a negative binomial law has a mean above 0 and sd² > mean")
     share = mean / sd**2
     law = stats.nbinom(mean * share / (1 - share), share)
-    return _whole(size, law.pmf, law, (0.0, math.inf))
+    return _whole(size, law, (0.0, math.inf))
 
 
-def _whole(
-    size: int, mass: Callable[[Ints], Floats], law: stats.rv_frozen, ends: tuple[float, float]
-) -> Grid:
+def _whole(size: int, law: Any, ends: tuple[float, float]) -> Grid:
     last = int(law.isf(_TAIL))
-    return Grid(size, 0.0, 1.0, mass, 0, last, float(law.mean()), float(law.std()), ends=ends)
+    mean, sd = float(law.mean()), float(law.std())
+    return Grid(size, 0.0, 1.0, law.pmf, 0, last, mean, sd, ends=ends)
 
 
 def cut(people: Population, start: float, step: float) -> Grid:
@@ -157,9 +165,11 @@ def cut(people: Population, start: float, step: float) -> Grid:
     law = people.law
     ends = law.from_below(np.array([_TAIL])), law.from_above(np.array([_TAIL]))
     first, last = (int(np.rint((end[0] - start) / step)) for end in ends)
+    if last - first >= _LONGEST:
+        raise ValueError("the grid is too fine for its range: take continuous noise")
 
     def mass(ks: Ints) -> Floats:
-        edges = start + (np.append(ks, ks[-1:] + 1) - 0.5) * step if len(ks) else np.zeros(1)
+        edges = np.asarray(start + (np.append(ks, ks[-1:] + 1) - 0.5) * step, dtype=np.float64)
         below, above = law.below(edges), law.above(edges)
         # The smaller of the two tails keeps its digits in the difference.
         return np.where(edges[:-1] < law.mean, np.diff(below), -np.diff(above))
@@ -212,7 +222,7 @@ def _step(distinct: Floats) -> float:
         scaled = np.rint(gaps * 10**digits)
         if np.allclose(scaled, gaps * 10**digits, rtol=0, atol=1e-6):
             unit = int(np.gcd.reduce(scaled.astype(np.int64))) if len(gaps) > 1 else 1
-            return max(unit, 1) / 10**digits
+            return float(max(unit, 1)) / 10.0**digits
     raise ValueError("the values of a table of counts lie on no grid of 6 decimals")
 
 

@@ -2,11 +2,20 @@
 
 from understudy.protect.base import Protection, Receipt
 from understudy.protect.inference_prevention import InferencePrevention
+from understudy.protect.noise import Noise
 from understudy.protect.replicated_uniques import ReplicatedUniques
 
 PROTECTIONS: dict[str, type[Protection]] = {
     "replicated-uniques": ReplicatedUniques,
     "inference-prevention": InferencePrevention,
+    "noise": Noise,
 }
 
-__all__ = ["PROTECTIONS", "InferencePrevention", "Protection", "Receipt", "ReplicatedUniques"]
+__all__ = [
+    "PROTECTIONS",
+    "InferencePrevention",
+    "Noise",
+    "Protection",
+    "Receipt",
+    "ReplicatedUniques",
+]

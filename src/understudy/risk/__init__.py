@@ -3,6 +3,7 @@
 from understudy.risk.attribute import Attribute
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
+from understudy.risk.ecap import Ecap
 from understudy.risk.likeness import Likeness
 from understudy.risk.nearer import Nearer
 from understudy.risk.uniques import Uniques
@@ -14,4 +15,5 @@ MEASURES = {
     "copies": Copies,
     "likeness": Likeness,
     "attribute": Attribute,
+    "ecap": Ecap,
 }
