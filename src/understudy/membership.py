@@ -127,10 +127,12 @@ class Membership(Settings):
         key, entry = f"{where}.columns.{name}", self.columns[name]
         scene = self.scene(train, name, where)
         given = entry.get("sigma")
-        if given is None and scene.limit >= _HAIR * self.bound:
+        found = given is None or "auto" in (entry.get("top", "auto"), entry.get("bottom", "auto"))
+        if found and scene.limit >= _HAIR * self.bound:
             expected = (
                 f"more than {scene.limit / _HAIR:.3g}: {scene.sample} of {scene.people.size} "
-                "people are in the sample, and no noise hides more than that; or a sigma"
+                "people are in the sample, and no noise hides that; or a sigma, a top and a bottom "
+                "of your own"
             )
             raise PlanError(f"{where}.bound", self.bound, expected)
         if given is not None and given > _WIDEST * scene.people.sd:
@@ -153,8 +155,8 @@ class Membership(Settings):
                 found = reach(scene, sigma, _HAIR * self.bound)
             except ValueError:
                 expected = (
-                    f"a larger sigma or most, or a larger bound: noise of {sigma:.3g} cannot keep "
-                    f"even the middle of {scene.people.size} people at {self.bound:g}"
+                    f"a larger sigma or most, or a larger bound: with noise of {sigma:.3g}, more "
+                    f"than a tenth of {scene.people.size} people would have to be coded on a side"
                 )
                 raise PlanError(
                     key, entry.get("sigma", f"most = {self.most:g}"), expected
@@ -259,9 +261,9 @@ class Cover:
         """The noise in a sentence that may be published: nothing of the data is in it."""
         parts = []
         if math.isfinite(self.bottom):
-            parts.append(f"numbers below {self.bottom:.6g} were set to it")
+            parts.append(f"numbers below {self.bottom:.6g} were set to {self.bottom:.6g}")
         if math.isfinite(self.top):
-            parts.append(f"numbers above {self.top:.6g} were set to it")
+            parts.append(f"numbers above {self.top:.6g} were set to {self.top:.6g}")
         if self.sigma == 0:
             parts.append("no noise was added")
         elif self.step:

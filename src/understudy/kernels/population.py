@@ -190,6 +190,8 @@ def counted(values: Floats, counts: Floats, size: int | None = None) -> Grid:
         (100, 1.0, [0.0, 0.05])
     """
     values, counts = np.asarray(values, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    if len(values) != len(counts):
+        raise ValueError("a table of counts has as many counts as values")
     distinct, place = np.unique(values, return_inverse=True)
     total = np.bincount(place, counts)
     if not total.sum() > 0 or (total < 0).any() or not np.isfinite(distinct).all():
