@@ -3,8 +3,8 @@
 Each attacker knows one person's numbers, N, n, the population's law and the noise's, and claims
 that the person was sampled whenever a released value lies in I₁. His share of right claims is at
 most the ECAP. The worlds are whole: everybody else is drawn from the law, nobody is kept apart, n
-of N are sampled without replacement. A right ECAP fails a case by chance with probability below 1.4e-3
-(three standard errors, on one side), most by far less, since others may be nearer than I₁ says.
+of N are sampled without replacement. A right ECAP fails a case by chance with probability below
+1.4e-3 (three errors, on one side), most by far less, since others may be nearer than I₁ says.
 """
 
 import numpy as np

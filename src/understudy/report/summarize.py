@@ -23,6 +23,7 @@ from understudy.report.columns import (
 )
 from understudy.report.disclosure import Lines, inference, sweeps
 from understudy.report.judged import Gate, Row, gates, row
+from understudy.report.noise import membership
 from understudy.report.numbers import number
 from understudy.report.places import Clusters, PointMap, clusters, point_map
 from understudy.report.receipts import Receipts, receipts, sizes
@@ -51,6 +52,7 @@ class View:
     curves: tuple[Curve, ...]
     inference: tuple[Lines, ...]
     sweeps: tuple[Lines, ...]
+    membership: tuple[Lines, ...]
     looks: tuple[Look, ...]
     pairs: Pairs | None
     propensities: Propensities | None
@@ -92,6 +94,7 @@ def summarize(
         curves(summaries.get("closeness") or {}),
         inference(summaries.get("attribute") or ()),
         sweeps(summaries.get("prevention") or ()),
+        membership(summaries.get("ecap") or ()),
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
         propensities(summaries.get("propensity") or {}),
