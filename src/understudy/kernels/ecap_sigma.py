@@ -162,7 +162,7 @@ def _wide_enough(scene: Scene, holds: Callable[[float], bool]) -> float:
 
 
 def _widest(scene: Scene) -> float:
-    return (scene.people.sd or 1.0) * 2.0**_DOUBLINGS
+    return float(scene.people.sd or 1.0) * 2.0**_DOUBLINGS
 
 
 @dataclass(frozen=True, eq=False)
