@@ -140,6 +140,7 @@ class Membership(Settings):
             raise PlanError(f"{key}.sigma", given, expected)
         largest = self.most * scene.people.sd if given is None else float(given)
         scene = scene.coded(*self._ends(key, entry, scene, largest))
+        _require_inside(key, present(train, name), entry, scene.people)
         sigma = largest if given is not None else self._least(key, train, name, scene, largest)
         low, high = _borders(entry, scene.people)
         return Cover(name, scene, sigma, low, high, self.bound)
@@ -161,21 +162,25 @@ class Membership(Settings):
                 raise PlanError(
                     key, entry.get("sigma", f"most = {self.most:g}"), expected
                 ) from None
+        low, high = _borders(entry, scene.people)
+        # Where nobody is beyond, nobody has to be coded.
+        found = found[0] if found[0] > low else -math.inf, found[1] if found[1] < high else math.inf
+        if entry["distribution"] == "sample":  # further out than a sample reaches nothing is known
+            ends_ = _law_ends(scene.people)
+            found = max(found[0], ends_[0]), min(found[1], ends_[1])
         ends = {"auto": found, "none": (-math.inf, math.inf)}
-        low, high = (
+        bottom, top = (
             ends[one][side] if isinstance(one, str) else float(one) for side, one in enumerate(said)
         )
-        if not low < high:
-            raise PlanError(f"{key}.top", high, f"a number above the bottom, {low:g}")
-        return low, high
+        if not bottom < top:
+            raise PlanError(f"{key}.top", top, f"a number above the bottom, {bottom:g}")
+        return bottom, top
 
     def _least(self, key: str, train: Block, name: str, scene: Scene, most: float) -> float:
         """The smallest deviation for all that may occur; for train's values if tails are open."""
         people = scene.people
-        low, high = (
-            max(people.bottom, _law_ends(people)[0]),
-            min(people.top, _law_ends(people)[1]),
-        )
+        ends = _borders(self.columns[name], people)
+        low, high = max(people.bottom, ends[0]), min(people.top, ends[1])
         if math.isfinite(low) and math.isfinite(high):
             values, limit = between(people, low, high, most), math.inf
         else:
@@ -288,6 +293,21 @@ def present(block: Block, name: str) -> Floats:
     """The numbers of a column that are there."""
     values = block.values[name]
     return values[~np.isnan(values)]
+
+
+def _require_inside(
+    key: str, values: Floats, entry: Mapping[str, Any], people: Population | Grid
+) -> None:
+    """Raise `PlanError` where train has people whom the stated population does not have."""
+    low, high = _borders(entry, people)
+    coded = np.clip(values, people.bottom, people.top)
+    outside = int(((coded < low) | (coded > high)).sum())
+    if outside:
+        raise PlanError(
+            key,
+            f"a population with nobody where {outside} rows of train are",
+            "wider ends (low, high, values), or a top or bottom inside them",
+        )
 
 
 def _law_ends(people: Population | Grid) -> tuple[float, float]:

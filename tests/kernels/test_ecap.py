@@ -221,7 +221,7 @@ def test_coded_tails_are_those_of_simulated_people(sigma):
     values = np.array([150.0, 151.0, 170.0, 184.0, 185.0])
     found = chances(people, values, sigma)
     rng = np.random.default_rng(5)
-    drawn = rng.normal(170, 12, 4_000_000)
+    drawn = rng.normal(170, 12, 1_000_000)
     low, high = neighbours(people, values)
     noise = rng.normal(0, 1, len(drawn)) * sigma
     for k, value in enumerate(values):

@@ -212,13 +212,13 @@ def test_several_numbers_known_at_once():
 
 
 def test_several_numbers_against_plain_draws():
-    """p and H(r₁) by four million draws: 4 errors on 6 numbers, 4e-4."""
+    """p and H(r₁) by a million draws: 4 errors on 6 numbers, 4e-4."""
     covariance = np.array([[64.0, 8.0], [8.0, 6.25]])
     people = Joint(2000, np.array([34.0, 4.0]), covariance)
     rng, sigmas = np.random.default_rng(9), np.array([3.0, 1.0])
     rows = np.array([[34.0, 4.0], [50.0, 5.0], [60.0, 10.0]])
     found = chances_of_several(people, rows, sigmas)
-    drawn = rng.multivariate_normal(people.mean, covariance, 4_000_000)
+    drawn = rng.multivariate_normal(people.mean, covariance, 1_000_000)
     noise = rng.normal(size=drawn.shape)
     for k, row in enumerate(rows):
         inner = radius(people, row, sigmas)

@@ -149,8 +149,51 @@ def test_noise_is_mirrored_at_the_ends(train):
         and inside.max() <= 300
         and "mirrored at 100 and 300" in receipt.public[0]
     )
-    entry = {**HEIGHTS, "sigma": 20.0, "low": 150.0, "top": "none", "bottom": "none"}
-    assert applied(train, columns={"height": entry})[0].values["height"].min() >= 150
+    entry = {**HEIGHTS, "sigma": 20.0, "low": 130.0, "top": "none", "bottom": "none"}
+    assert applied(train, columns={"height": entry})[0].values["height"].min() >= 130
+
+
+def test_where_nobody_is_beyond_nobody_is_coded(train):
+    """And the noise is found for the numbers that there can be, not for train's."""
+    entry = {**HEIGHTS, "low": 133.0}
+    _, receipt = applied(train, columns={"height": entry})
+    assert thresholds(receipt, "height")[0] == -np.inf and "mirrored at 133" in receipt.public[0]
+    wide = applied(train, columns={"height": {**HEIGHTS, "low": 100.0}})[1]
+    assert thresholds(wide, "height")[0] > 130
+    least = Noise.from_settings("p", {"columns": {"height": {**entry, "top": 180}}})
+    other = train.take(slice(0, 350))
+    one, two = (
+        step.columns and step.cover(t, "height") for step, t in ((least, train), (least, other))
+    )
+    assert one.sigma == pytest.approx(two.sigma, rel=0.02)
+
+
+def test_a_sample_of_the_population_codes_what_lies_beyond_it(train):
+    rng = np.random.default_rng(5)
+    sample = np.sort(rng.normal(170, 8, 300)).tolist()
+    entry = {"distribution": "sample", "values": sample, "size": 60_000}
+    _, receipt = applied(train, columns={"height": entry}, most=0.3)
+    low, high = thresholds(receipt, "height")
+    assert sample[0] - 5 < low < high < sample[-1] + 5
+    assert (train.values["height"] > high).any()
+    step = Noise.from_settings("p", {"columns": {"height": entry}, "most": 0.3})
+    assert step.cover(train, "height").risk(train.values["height"]).max() <= 0.2
+    ages = {"distribution": "sample", "values": np.rint(sample).tolist(), "size": 60_000}
+    whole = Noise.from_settings("p", {"columns": {"age": {**ages, "bottom": 150, "top": 180}}})
+    assert whole.cover(train, "age").step == 1.0
+
+
+def test_a_public_table_of_counts(train):
+    """Everybody is counted: who is the only one with a number needs noise, or is coded."""
+    ages = np.arange(10, 100)
+    counts = np.rint(60_000 * stats.norm(40, 12).pdf(ages)) + 1
+    entry = {"distribution": "counts", "values": ages.tolist(), "counts": counts.tolist()}
+    noisy, _ = applied(train, columns={"age": entry})
+    step = Noise.from_settings("p", {"columns": {"age": entry}})
+    cover = step.cover(train, "age")
+    assert cover.scene.people.counted and cover.scene.people.size == counts.sum()
+    assert cover.risk(train.values["age"][5:]).max() <= 0.2
+    assert np.nanmin(noisy.values["age"]) >= 10 and np.nanmax(noisy.values["age"]) <= 99
 
 
 def test_tails_are_coded_before(train):
@@ -211,6 +254,7 @@ MISTAKES = [
     ({"columns": {"age": law("counts", values=[1], counts=["a"])}}, "a list of numbers"),
     ({"columns": {"age": law("lognormal", mean=-1, sd=2)}}, "mean above 0"),
     ({"columns": {"age": law("poisson", mean=-1)}}, "mean above 0"),
+    ({"columns": {"age": {**AGES, "low": 40}}}, r"nobody where \d+ rows of train are.*wider ends"),
     ({"columns": {"age": law("uniform", low=3, high=3)}}, r"high: got 3.*above low"),
     ({"columns": {"age": law("counts", values=[1, 2], counts=[0, 0])}}, "add up above 0"),
     ({"columns": {"age": law("counts", values=[1, 2, 3], counts=[7, 9])}}, "as many counts"),

@@ -17,6 +17,8 @@ from understudy.risk.ecap_curves import curves
 from understudy.tables.encode import Block
 from understudy.tables.schema import Kind
 
+_NAMED = 12  # more columns than this are counted, not named
+
 
 @dataclass(frozen=True)
 class Ecap(Membership, Measure):
@@ -151,7 +153,10 @@ class EcapJudge(Judge):
             f"no sampling error"
         )
         if self.left:
-            note += f"; numbers with no stated population: {', '.join(self.left)}"
+            named = (
+                ", ".join(self.left) if len(self.left) <= _NAMED else f"{len(self.left)} columns"
+            )
+            note += f"; numbers with no stated population: {named}"
         return Estimate(
             "ecap.max", worst, worst, worst, limit, Better.LOWER, margin, target=name, note=note
         )
