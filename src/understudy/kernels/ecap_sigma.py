@@ -18,7 +18,7 @@ from understudy.kernels.population import Grid, People
 _FIRST = 33  # values that a search begins with
 _MORE = 8  # the worst others that are added where these were not the worst
 _ROUNDS = 50
-_DOUBLINGS = 6  # noise of more than 64 of the law's deviations leaves nothing of the number
+_WIDEST = 64.0  # deviations of the law: more noise leaves nothing of the number
 _HALVINGS = 40  # below 2⁻⁴⁰ of the law's deviation noise is none
 _EXACT = 1e-4  # relative error of a deviation that is found
 _WIDE = 129  # values that stand for all between two thresholds
@@ -155,14 +155,14 @@ def _solved(scene: Scene, values: Floats, bound: float, most: float) -> float:
 def _wide_enough(scene: Scene, holds: Callable[[float], bool]) -> float:
     """A deviation that holds, if any does: from the law's own upwards."""
     widest = _widest(scene)
-    sigma = widest / 2**_DOUBLINGS
+    sigma = widest / _WIDEST
     while sigma < widest and not holds(sigma):
         sigma *= 2
     return sigma
 
 
 def _widest(scene: Scene) -> float:
-    return float(scene.people.sd or 1.0) * 2.0**_DOUBLINGS
+    return float(scene.people.sd or 1.0) * _WIDEST
 
 
 @dataclass(frozen=True, eq=False)
