@@ -179,3 +179,9 @@ def test_tuning_is_compared_with_the_plain_protocol(capsys: pytest.CaptureFixtur
     module("tuning").main(rows=120, searches=1, trials=3, every=1)
     out = capsys.readouterr().out
     assert "plainly, 3 of these trials" in out and "times as fast as plainly" in out
+
+
+def test_ecap_agrees_with_simulated_people() -> None:
+    """Simulated neighbours are off by a quarter of their distance: so is the plain ECAP."""
+    found = module("ecap").one(300, 2)
+    assert found["gap"] < 0.02 and found["sigma"] < 1.0

@@ -12,7 +12,7 @@ LAYERS = (
     ("errors", "seeds"),
     ("tables", "results", "settings"),
     ("kernels",),
-    ("evidence", "attack"),
+    ("evidence", "attack", "membership", "stated"),
     ("synth", "protect", "risk", "utility"),
     ("plans", "study", "tune", "execute", "inspection", "combining", "note"),
     ("report", "manifest"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from understudy.results import Better, Estimate
 from understudy.settings import Settings
 from understudy.tables.encode import Block, Encoding, stack
 from understudy.tables.schema import Role, Schema
+
+if TYPE_CHECKING:
+    from understudy.membership import Cover
 
 METRICS = ("typed", "euclidean-codes", "hamming")
 Map = Callable[..., Iterable[Any]]
@@ -63,6 +66,7 @@ class Evidence:
         margins: margins by measure, where the plan sets them.
         metric: ``typed``, ``euclidean-codes`` or ``hamming``.
         queries: at most this many rows of a release or holdout ask for neighbours.
+        noise: the noise that protections added, by column.
     """
 
     train: Block
@@ -74,6 +78,7 @@ class Evidence:
     margins: Mapping[str, float] = field(default_factory=dict)
     metric: str = "typed"
     queries: int = 20_000
+    noise: Mapping[str, Cover] = field(default_factory=dict)
 
     @property
     def encoding(self) -> Encoding:

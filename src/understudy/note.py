@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from understudy import __version__
-from understudy.protect import InferencePrevention
+from understudy.protect import InferencePrevention, Noise
 from understudy.results import Findings
 from understudy.study import Study
 from understudy.tables.schema import Role
@@ -66,7 +66,7 @@ def _how(study: Study) -> str:
     leaf = provenance.get("leaf")
     if leaf is not None:
         lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} people."]
-    lines += ["", _numbers(study), *_steps(study)]
+    lines += ["", _numbers(study), *_laws(study), *_steps(study)]
     for name, why in provenance.get("dropped", {}).items():
         lines.append(f"- `{name}` was left out ({why}).")
     for name in provenance.get("surrogates", ()):
@@ -100,7 +100,7 @@ def _steps(study: Study) -> list[str]:
     lines += [
         f"- Afterwards `{entry['do']}` took out and redrew rows."
         for entry in plan.protections
-        if entry["do"] != InferencePrevention.name
+        if entry["do"] not in (InferencePrevention.name, Noise.name)
     ]
     return lines
 
@@ -147,8 +147,30 @@ def _numbers(study: Study) -> str:
         )
     if exact:
         lines.append(f"Values of {', '.join(exact)} are those of the confidential table's people.")
-    lines.append("No further noise was added." if blurred else "No noise was added.")
+    if not _public(study):
+        lines.append("No further noise was added." if blurred else "No noise was added.")
     return " ".join(lines)
+
+
+def _public(study: Study) -> list[str]:
+    """What noise was added to which numbers: its law, which is no secret."""
+    found = (item for item in study.findings.receipts if item.get("protection") == Noise.name)
+    return [str(law) for law in next(found, {}).get("public", ())]
+
+
+def _laws(study: Study) -> list[str]:
+    laws = _public(study)
+    if not laws:
+        return []
+    return [
+        "",
+        "Numbers were changed afterwards. Noise was drawn once for each value: rows that had the "
+        "same value of a column have the same noise in it, in all files. So it does not average "
+        "out, and values that many rows share moved together. Rules may no longer hold exactly "
+        "for these columns.",
+        "",
+        *(f"- {law}." for law in laws),
+    ]
 
 
 def _analysis(study: Study) -> str:

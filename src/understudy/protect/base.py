@@ -29,6 +29,7 @@ class Receipt:
         added: rows added to those that were asked for.
         numbers: what it cost or reached, by name.
         summary: curves and tables for the report: aggregates over at least ten rows, never rows.
+        public: sentences for everybody: `NOTE.md` repeats them.
     """
 
     protection: str
@@ -40,12 +41,13 @@ class Receipt:
     added: int = 0
     numbers: Mapping[str, float] = field(default_factory=dict)
     summary: Mapping[str, Any] = field(default_factory=dict)
+    public: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The receipt as a JSON object, without its summary."""
-        apart = ("numbers", "summary")
+        apart = ("numbers", "summary", "public")
         own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
-        return {**own, **self.numbers}
+        return {**own, **self.numbers, **({"public": list(self.public)} if self.public else {})}
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,16 @@ class Protection(Settings, ABC):
     Class attributes:
         name: what plans call it.
         redraws: it asks the source for new rows (impossible where columns are kept).
+        once: its draws are the same for every replicate, so that several do not average out.
+        last: no rows may be drawn after it: they would not have what it gives.
         beside: a measure whose settings hold for the protection, too, unless its entry says
             otherwise.
     """
 
     name: ClassVar[str]
     redraws: ClassVar[bool] = False
+    once: ClassVar[bool] = False
+    last: ClassVar[bool] = False
     beside: ClassVar[str] = ""
 
     def fits(self, where: str, schema: Schema) -> None:

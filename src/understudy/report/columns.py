@@ -205,7 +205,9 @@ def _used_labels(
 ) -> tuple[str, ...]:
     """Without the last one, the pool of other levels, where no table has any."""
     last = len(labels) - 1
-    return labels if any(_at(shares, last) for _, _, shares in tables) else labels[:last]
+    return (
+        labels if not labels or any(_at(shares, last) for _, _, shares in tables) else labels[:last]
+    )
 
 
 def _at(shares: Sequence[float], place: int) -> float | None:

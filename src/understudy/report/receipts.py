@@ -77,7 +77,8 @@ def _step(item: Mapping[str, Any]) -> Pair:
     rest = {key: value for key, value in item.items() if key != "step"}
     if set(rest) == {"did"}:
         return str(item.get("step", "")), str(rest["did"])
-    return str(item.get("step", "")), "; ".join(f"{key}: {value}" for key, value in rest.items())
+    said = {k: "; ".join(map(str, v)) if isinstance(v, list) else v for k, v in rest.items()}
+    return str(item.get("step", "")), "; ".join(f"{key}: {value}" for key, value in said.items())
 
 
 def _leaf(leaf: Mapping[str, Any]) -> str:

@@ -64,7 +64,8 @@ def _specs(view: View) -> dict[str, Markup]:
     """Every chart's specification by the name of its place on the page."""
     found: dict[str, Any] = {f"gate-{gate.number}": charts.scale(gate) for gate in view.gates}
     found |= {f"closeness-{curve.key}": charts.curve(curve) for curve in view.curves}
-    found |= {one.key: charts_disclosure.lines(one) for one in (*view.inference, *view.sweeps)}
+    lines = (*view.inference, *view.sweeps, *view.membership)
+    found |= {one.key: charts_disclosure.lines(one) for one in lines}
     found |= {one.key: charts_disclosure.bars(one) for one in view.given}
     if view.attacks is not None:
         found["attacks"] = charts_attacks.attacks(view.attacks)

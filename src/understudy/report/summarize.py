@@ -25,6 +25,7 @@ from understudy.report.columns import (
 from understudy.report.disclosure import Lines, inference, sweeps
 from understudy.report.given import Given, given
 from understudy.report.judged import Gate, Row, gates, row
+from understudy.report.noise import membership
 from understudy.report.numbers import number
 from understudy.report.places import Clusters, PointMap, clusters, point_map
 from understudy.report.receipts import Receipts, receipts, sizes
@@ -55,6 +56,7 @@ class View:
     given: tuple[Given, ...]
     sweeps: tuple[Lines, ...]
     attacks: Attacks | None
+    membership: tuple[Lines, ...]
     looks: tuple[Look, ...]
     pairs: Pairs | None
     propensities: Propensities | None
@@ -98,6 +100,7 @@ def summarize(
         given(summaries.get("gtcap") or ()),
         sweeps(summaries.get("prevention") or ()),
         attacks(summaries, rows, replicates),
+        membership(summaries.get("ecap") or ()),
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
         propensities(summaries.get("propensity") or {}),

@@ -156,6 +156,15 @@ MEASURES: Mapping[str, Words] = {
         "columns. Much of it is true of strangers, too: they are the reference.",
         share=True,
     ),
+    "ecap.max": Words(
+        "Does one number show that a person is in the data?",
+        "The largest probability, over all people, that a released number near a person’s own is "
+        "that person, and so in the sample, for an attacker who knows the number, the population "
+        "and the noise (ECAP). Without any release it is the share of the population that was "
+        "sampled: that is the reference.",
+        reference="chance",
+        share=True,
+    ),
     "marginal.distance": Words(
         "Single columns",
         "Share of rows that would have to change for the column to look like train’s (total "
@@ -220,6 +229,7 @@ MEASURES: Mapping[str, Words] = {
 
 _TIGHTEN = "raise min_leaf in [synthesis], or coarsen columns under [[prepare]]"
 _ADVICE: Mapping[str, str] = {
+    "ecap.max": "add the protection noise for this column, with sigma or top and bottom left out",
     "copies": "synthesise anew, and never release a copy: train’s rows are repeated",
     "uniques.replicated": "coarsen the quasi-identifiers under [[prepare]], or raise min_leaf",
 }
@@ -261,6 +271,11 @@ ATTACKERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Somebody who asks whether a person was in the data",
         "membership inference, with or without the model",
         ("membership",),
+    ),
+    (
+        "Somebody who knows one number of a person, and the population",
+        "asks whether the person was in the data",
+        ("ecap.max",),
     ),
     (
         "Somebody who isolates a person by a guess",

@@ -4,6 +4,7 @@ from understudy.risk.attribute import Attribute
 from understudy.risk.cap import Cap
 from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
+from understudy.risk.ecap import Ecap
 from understudy.risk.gtcap import Gtcap
 from understudy.risk.inference import Inference
 from understudy.risk.likeness import Likeness
@@ -24,4 +25,5 @@ MEASURES = {
     "singling_out": SinglingOut,
     "linkability": Linkability,
     "inference": Inference,
+    "ecap": Ecap,
 }

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import PlanError
+from understudy.membership import Cover
 from understudy.plans.plan import Plan
-from understudy.protect import PROTECTIONS, Protection, Receipt
+from understudy.protect import PROTECTIONS, Noise, Protection, Receipt
 from understudy.seeds import stream
 from understudy.synth.sequence import FittedSequence
 from understudy.tables.encode import Block
@@ -53,7 +54,7 @@ class Maker:
 
 def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:
     """The plan's protections, in order."""
-    made = []
+    made: list[Protection] = []
     for place, entry in enumerate(plan.protections):
         where = f"protections[{place}]"
         kind = PROTECTIONS[_name(where, entry)]
@@ -61,7 +62,12 @@ def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:
             raise PlanError(where, kind.name, "no protection that redraws, since columns are kept")
         settings = {key: value for key, value in entry.items() if key != "do"}
         settings = _beside(kind, plan) | settings
-        made.append(kind.from_settings(where, settings))
+        step = kind.from_settings(where, settings)
+        before = next((one.name for one in made if one.last), "")
+        if before and (step.redraws or step.last):
+            expected = f"a step before {before}: rows drawn after it would lack what it adds"
+            raise PlanError(f"{where}.do", kind.name, expected)
+        made.append(step)
     return tuple(made)
 
 
@@ -79,7 +85,7 @@ def protect(
     for number, block in enumerate(replicates, start=1):
         current = block
         for place, step in enumerate(steps):
-            rng: np.random.Generator = stream(seed, "protect", number, place)
+            rng = stream_of(step, seed, number, place)
             current, receipt = step.apply(current, train, maker, rng=rng)
             done.append((number, receipt))
         result.append(current)
@@ -94,6 +100,20 @@ def protected(done: Sequence[tuple[int, Receipt]]) -> dict[str, Any]:
         if receipt.summary
     ]
     return {"protections": found} if found else {}
+
+
+def stream_of(step: Protection, seed: int, number: int, place: int) -> np.random.Generator:
+    """The stream of a protection for one replicate; the same for all where it draws once."""
+    return stream(seed, "protect", *(() if step.once else (number,)), place)
+
+
+def noise_of(steps: Sequence[Protection], train: Block) -> dict[str, Cover]:
+    """The noise that the steps add, by column."""
+    found: dict[str, Cover] = {}
+    for step in steps:
+        if isinstance(step, Noise):
+            found |= step.covers(train)
+    return found
 
 
 def _beside(kind: type[Protection], plan: Plan) -> dict[str, Any]:

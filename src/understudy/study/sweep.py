@@ -12,6 +12,7 @@ from understudy.evidence import Source
 from understudy.protect import InferencePrevention, Protection
 from understudy.protect.inference_prevention import Relieved, likeness
 from understudy.seeds import child, stream
+from understudy.study.maker import stream_of
 from understudy.tables.encode import Block
 
 
@@ -75,7 +76,7 @@ def sweeps(
             values = (*step.sweep, step.c)
             points = sweep(step, values, rows, train, source, seed=seed)
             found.append({"c": step.c, "rows": rows.rows, "points": points})
-        rows, _ = step.apply(rows, train, source, rng=stream(seed, "protect", 1, place))
+        rows, _ = step.apply(rows, train, source, rng=stream_of(step, seed, 1, place))
     return {"prevention": found}
 
 

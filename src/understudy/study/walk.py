@@ -34,7 +34,7 @@ from understudy.study.judge import (
 )
 from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
-from understudy.study.maker import Maker, protect, protected, protections
+from understudy.study.maker import Maker, noise_of, protect, protected, protections
 from understudy.study.profile import profile
 from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
@@ -44,7 +44,7 @@ from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential, Visit
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
 from understudy.tables.prepare import prepare
-from understudy.tables.schema import Kind, Role
+from understudy.tables.schema import Kind, Role, Schema
 from understudy.tables.table import Table
 
 _LEAST_HOLDOUT = 8
@@ -153,6 +153,7 @@ def run(
         source=maker,
         level=gating.level(plan.replicates),
         margins=plan.margins,
+        noise=noise_of(steps, block),
         **vars(plan.distance),
     )
     findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
@@ -401,7 +402,9 @@ def _dressed(block: Block, ready: Ready, seed: int, replicate: int) -> Table:
         columns[name] = surrogates(ready.original.column(name), table.rows, rng)
     names = [name for name in ready.original.names if name in columns]
     data = pa.table([columns[name] for name in names], names=names)
-    return Table(data, ready.original.schema.select(names), ready.original.layout)
+    # Noise that is not rounded needs all its digits, whatever the original had.
+    schema = [table.schema[n] if n in table.schema else ready.original.schema[n] for n in names]
+    return Table(data, Schema(tuple(schema)), ready.original.layout)
 
 
 def _sizes(train: Table, control: Block, fresh: Block, tables: Sequence[Table]) -> dict[str, Any]:

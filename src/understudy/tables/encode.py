@@ -9,7 +9,7 @@ like any other, the last but one; a level that train never had is the last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -168,6 +168,19 @@ class Encoding:
     def block(self, codes: Mapping[str, Codes], values: Mapping[str, Values], rows: int) -> Block:
         """A block from drawn codes (categories) and values (numbers)."""
         return Block(self, rows, dict(codes), dict(values))
+
+    def unrounded(self, names: Sequence[str]) -> Encoding:
+        """The same codes; these columns are written back with all their digits."""
+        if not names:
+            return self
+        columns = dict(self.columns)
+        for name in names:
+            own, numeric = columns[name], columns[name].numeric
+            assert numeric is not None
+            plain = replace(own.column, decimals=None, fixed=False)
+            floating = replace(numeric, stored=pa.float64(), step=0.0, meant=None)
+            columns[name] = replace(own, column=plain, numeric=floating)
+        return Encoding(columns, self.layout)
 
     def encode(self, table: Table) -> Block:
         """Encode a table that has (at least) these columns.
