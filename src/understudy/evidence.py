@@ -63,6 +63,7 @@ class Evidence:
         margins: margins by measure, where the plan sets them.
         metric: ``typed``, ``euclidean-codes`` or ``hamming``.
         queries: at most this many rows of a release or holdout ask for neighbours.
+        published: columns that earlier publications about the same people show, by their names.
     """
 
     train: Block
@@ -74,6 +75,7 @@ class Evidence:
     margins: Mapping[str, float] = field(default_factory=dict)
     metric: str = "typed"
     queries: int = 20_000
+    published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def encoding(self) -> Encoding:
