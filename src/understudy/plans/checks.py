@@ -102,7 +102,7 @@ def plain(value: Any) -> Any:
 
 def publications(where: str, entries: Iterable[Mapping[str, Any]]) -> None:
     """Earlier publications: each with a name of its own, and a file, columns, or both."""
-    names = []
+    names: list[str] = []
     for place, entry in enumerate(entries):
         here = f"{where}[{place}]"
         known_keys(here, entry, ["name", "file", "columns"])

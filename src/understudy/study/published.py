@@ -67,11 +67,16 @@ def exposure(found: Sequence[Earlier], raw: Table, prepared: Table) -> Iterator[
     """For each publication how many rows are unique on what it shows, before and after."""
     for one in found:
         left = [name for name in one.columns if name in prepared.names]
-        yield (
-            f"{one.name} shows {', '.join(one.columns)}: "
-            f"{unique_rows(raw, one.columns):,} of {raw.rows:,} rows are unique on "
-            f"{_it(one.columns)} as read, {_after(prepared, left)}{_joined(one, raw)}"
-        )
+        yield f"{exposed(one, raw)}; {_after(prepared, left)}"
+
+
+def exposed(one: Earlier, raw: Table) -> str:
+    """How many rows are unique on what a publication shows, and how many it can be joined with."""
+    which = "it" if len(one.columns) == 1 else "them"
+    return (
+        f"{one.name} shows {', '.join(one.columns)}: {unique_rows(raw, one.columns):,} of "
+        f"{raw.rows:,} rows are unique on {which}{_joined(one, raw)}"
+    )
 
 
 def unique_rows(table: Table, names: Sequence[str]) -> int:
@@ -109,9 +114,8 @@ def _one(where: str, entry: Mapping[str, Any], table: Table) -> Earlier:
 
 def _after(prepared: Table, left: Sequence[str]) -> str:
     if not left:
-        return "and none of it is left in the release"
-    part = "" if prepared.rows == 0 else f"{unique_rows(prepared, left):,} of {prepared.rows:,}"
-    return f"{part} after preparation"
+        return "none of it is left after preparation"
+    return f"{unique_rows(prepared, left):,} of {prepared.rows:,} after preparation"
 
 
 def _joined(one: Earlier, raw: Table) -> str:
@@ -120,11 +124,7 @@ def _joined(one: Earlier, raw: Table) -> str:
         return ""
     ours, theirs = _numbered([raw, one.table], one.columns)
     alone = np.intersect1d(ours[_alone(ours)], theirs[_alone(theirs)])
-    return f"; {len(alone):,} of them equal exactly one row of the published table"
-
-
-def _it(columns: Sequence[str]) -> str:
-    return "it" if len(columns) == 1 else "them"
+    return f", {len(alone):,} of which equal exactly one row of the published table"
 
 
 def _alone(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -75,9 +75,7 @@ class Outliers(Step):
             low, high = float(ordered[-1 - last]), float(ordered[last])
         else:
             assert self.z is not None
-            centre = float(np.median(present))
-            reach = self.z * _spread(present, centre)
-            low, high = centre - reach, centre + reach
+            low, high = robust_limits(present, self.z)
         return (
             low if self.side != "above" else -np.inf,
             high if self.side != "below" else np.inf,
@@ -201,8 +199,18 @@ def _present(table: Table, name: str) -> Floats:
     return values[~np.isnan(values)]
 
 
-def _spread(present: Floats, centre: float) -> float:
-    """A robust standard deviation: 1.4826 · MAD, or where that is 0, 1.2533 · mean deviation."""
+def robust_limits(present: Floats, z: float) -> tuple[float, float]:
+    """Median ± z robust deviations: 1.4826 · MAD, or where that is 0, 1.2533 · mean deviation.
+
+    Source: Iglewicz & Hoaglin (1993), How to detect and handle outliers.
+
+    Example:
+        >>> low, high = robust_limits(np.array([1.0, 2.0, 3.0, 4.0, 99.0]), 2.0)
+        >>> round(low, 4), round(high, 4)
+        (0.0348, 5.9652)
+    """
+    centre = float(np.median(present))
     away = np.abs(present - centre)
     spread = _MAD * float(np.median(away))
-    return spread if spread > 0 else _MEAN * float(away.mean())
+    spread = spread if spread > 0 else _MEAN * float(away.mean())
+    return centre - z * spread, centre + z * spread
