@@ -90,7 +90,7 @@ def test_amounts_are_rounded_to_a_tenth_of_their_spread(found):
 
 def test_every_step_says_against_whom(found):
     against = {one.words: one.against for one in found.suggestions}
-    assert "names the person" in against["drop full_name"]
+    assert "names the person" in against["drop full_name, street"]
     assert "register" in against["band birth_date (by year)"]
     assert "another file" in against["band seen (by month)"]
     assert "journalist" in against["top_code children (quantile 0.975)"]
