@@ -4,6 +4,7 @@ from understudy.evidence import Measure
 from understudy.utility.l_function import LFunction
 from understudy.utility.margins import Marginals, Pairs
 from understudy.utility.pmse import Pmse
+from understudy.utility.pmse_pairs import PmsePairs
 from understudy.utility.regression import Regressions
 
 MEASURES: dict[str, type[Measure]] = {
@@ -11,5 +12,6 @@ MEASURES: dict[str, type[Measure]] = {
     "marginals": Marginals,
     "pairs": Pairs,
     "pmse": Pmse,
+    "pmse_pairs": PmsePairs,
     "regression": Regressions,
 }
