@@ -76,10 +76,10 @@ def parse_quantity(text: str) -> str | Condition:
     return parse_condition(text)
 
 
-def tests_of(condition: Condition) -> tuple[Comparison, ...]:
+def comparisons_of(condition: Condition) -> tuple[Comparison, ...]:
     """All its comparisons."""
     if isinstance(condition, Joined):
-        return tuple(test for part in condition.parts for test in tests_of(part))
+        return tuple(test for part in condition.parts for test in comparisons_of(part))
     return (condition,) if isinstance(condition, Comparison) else ()
 
 
@@ -92,7 +92,7 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
 
 def check_condition(condition: Condition, schema: Schema) -> None:
     """Raise `FormulaError` where it names no column, or one that it cannot compare."""
-    for test in tests_of(condition):
+    for test in comparisons_of(condition):
         check_test(test, schema)
     for name in columns_of(condition):
         kind_of(name, schema)

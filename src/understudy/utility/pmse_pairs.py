@@ -122,7 +122,8 @@ class PmsePairsJudge(Judge):
         encoding = self.evidence.encoding[name]
         codes = np.concatenate([self.train.codes[name], release.codes[name]])
         counts = np.bincount(codes, minlength=encoding.width)[: encoding.size]
-        return grouping(encoding, counts, self.settings.groups)[codes]
+        group: NDArray[np.int64] = grouping(encoding, counts, self.settings.groups)[codes]
+        return group
 
     def _estimate(self, target: str, pair: Pair, found: Crossed, rows: str) -> Estimate:
         evidence = self.evidence
