@@ -21,6 +21,7 @@ from understudy.plans.plan import Plan
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.alike import alike, common, require_strangers, strange_levels
+from understudy.study.crosstabs import crosstabs, worst_pairs
 from understudy.study.judge import (
     Gating,
     Progress,
@@ -279,6 +280,8 @@ def _judged(
     progress("profile")
     holdout = stack([evidence.control, evidence.fresh]) if evidence.has_holdout else None
     summaries["columns"] = profile(evidence.train, holdout, evidence.release)
+    if worst := worst_pairs(summaries):
+        summaries["crossed"] = crosstabs(evidence.train, evidence.release[0], worst)
     return findings, summaries
 
 

@@ -120,6 +120,8 @@ class EstimatesJudge(Judge):
 
     def _summary(self, question: Question, release: Sequence[Block], held: Block) -> dict[str, Any]:
         own, answers = question.own, [question.on(block) for block in release]
+        # Shares have an axis in common; all else is drawn as a multiple of the original's.
+        unit = 1.0 if question.asked.kind == "share" else _unit(own)
         beside = question.on(held) if held.rows else Answer(why="there is no holdout")
         shares = [one.rows for one in answers]
         return {
@@ -128,11 +130,11 @@ class EstimatesJudge(Judge):
             "says": question.asked.says,
             "subset": question.asked.subset,
             "weights": question.asked.weights,
-            "original": _written(own),
-            "holdout": None if beside.hidden else _written(beside),
-            "synthetic": [_written(one) for one in answers],
+            "original": _written(own, unit),
+            "holdout": None if beside.hidden else _written(beside, unit),
+            "synthetic": [_written(one, unit) for one in answers],
             "combined": _combined(
-                answers, self.evidence.combining, float(np.mean(shares)) / own.rows
+                answers, self.evidence.combining, float(np.mean(shares)) / own.rows, unit
             ),
         }
 
@@ -178,24 +180,37 @@ class EstimatesJudge(Judge):
         )
 
 
-def _written(answer: Answer) -> dict[str, Any] | None:
+def _written(answer: Answer, unit: float | None) -> dict[str, Any] | None:
     if answer.why:
         return None
-    return {
-        "value": answer.value,
-        "low": answer.low,
-        "high": answer.high,
-        "rows": answer.rows,
-    }
+    ends = (answer.value, answer.low, answer.high)
+    return {"value": ends[0], "low": ends[1], "high": ends[2], "rows": answer.rows} | _at(
+        ends, unit
+    )
 
 
-def _combined(answers: Sequence[Answer], rule: str, share: float) -> Mapping[str, Any] | None:
+def _unit(own: Answer) -> float | None:
+    return None if own.low <= 0 <= own.high else own.value
+
+
+def _at(ends: tuple[float, float, float], unit: float | None) -> dict[str, Any]:
+    """Where it lies in the picture; nowhere if the original has no multiples."""
+    if unit is None:
+        return {}
+    value, *others = (end / unit for end in ends)
+    return {"at": value, "at_low": min(others), "at_high": max(others)}
+
+
+def _combined(
+    answers: Sequence[Answer], rule: str, share: float, unit: float | None
+) -> Mapping[str, Any] | None:
     """The estimate that an analyst of all replicates has, by the rule that fits them."""
     if any(one.why for one in answers):
         return None
     if len(answers) == 1 and rule not in ("simple", "proper"):
-        return _written(answers[0])
+        return _written(answers[0], unit)
     values = np.array([one.value for one in answers])
     found = combine(values, np.array([one.error**2 for one in answers]), rule, share)
-    low, high = found.interval(LEVEL)
-    return {"value": float(found.estimate), "low": float(low), "high": float(high), "rule": rule}
+    low, high = (float(end) for end in found.interval(LEVEL))
+    value = float(found.estimate)
+    return {"value": value, "low": low, "high": high, "rule": rule} | _at((value, low, high), unit)
