@@ -57,7 +57,11 @@ def ratio_map(found: Ratios) -> Spec:
         height=(24 if len(names) <= 20 else 14) * len(names),
         mark={"type": "rect", "fill": "var(--synthetic)", "stroke": "var(--page)"},
         encoding={
-            "x": {"field": "a", **place, "axis": {**axis, "labelAngle": -45, "labelLimit": 90}},
+            "x": {
+                "field": "a",
+                **place,
+                "axis": {**axis, "labelAngle": -45, "labelLimit": 90, "labelOverlap": "greedy"},
+            },
             "y": {"field": "b", **place, "axis": {**axis, "labelLimit": 120}},
             "fillOpacity": {
                 "field": "ratio",
@@ -83,7 +87,7 @@ def cells(found: Cells, table: str) -> Spec:
     """One table's shares of the cells, on the scale that both tables share."""
     colour = "var(--original)" if table == "Original" else "var(--synthetic)"
     axis: dict[str, Any] = {"grid": False, "ticks": False, "domain": False, "title": None}
-    x, y = list(found.x), list(found.y)
+    x, y = list(found.x), list(reversed(found.y))
     return spec(
         [point for point in found.points if point["table"] == table],
         height=20 * len(y),
@@ -93,7 +97,7 @@ def cells(found: Cells, table: str) -> Spec:
                 "field": "x",
                 "type": "nominal",
                 **in_order(x),
-                "axis": {**axis, "labelAngle": -45, "labelLimit": 80},
+                "axis": {**axis, "labelAngle": -45, "labelLimit": 80, "labelOverlap": "greedy"},
             },
             "y": {
                 "field": "y",

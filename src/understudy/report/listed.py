@@ -32,7 +32,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Listed:
-    """The plan's findings: pictures and a table."""
+    """The plan's findings: pictures, and a table; its rows begin with the name and what it says."""
 
     pictures: tuple[Picture, ...]
     header: tuple[str, ...]
@@ -134,7 +134,7 @@ def cells(found: Sequence[Mapping[str, Any]]) -> tuple[Cells, ...]:
 def _pictures(shares: Sequence[Any], others: Sequence[Any]) -> list[Picture]:
     made = []
     if shares:
-        axis = "share of the rows in question"
+        axis = "share of rows"
         made.append(Picture("shares", "Shares", axis, True, _names(shares), None, _points(shares)))
     if others:
         points = _points(others)
@@ -174,11 +174,11 @@ def _row(one: Mapping[str, Any], rows: Sequence[Row]) -> Row | None:
 
 def _cells(one: Mapping[str, Any], row: Row | None, held: bool) -> tuple[str, ...]:
     share = one["kind"] == "share"
-    about = [str(one["name"])]
-    about += [f"({one['says']})"] if one["says"] != one["name"] else []
+    about = [str(one["says"])] if one["says"] != one["name"] else []
     about += [f"where {one['subset']}"] if one["subset"] else []
     about += [f"weights {one['weights']}"] if one["weights"] else []
     return (
+        str(one["name"]),
         " ".join(about),
         _written(one["original"], share),
         _written(one["combined"], share),
