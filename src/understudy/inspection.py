@@ -242,7 +242,7 @@ def _lines(found: Inspection) -> Iterator[str]:
         ("Warnings", list(found.warnings)),
         ("Published before", list(found.published)),
         ("Steps to consider (written into the plan as comments)",
-         [f"{s.words}, against {s.against}: {s.why}" for s in found.suggestions]),
+         [f"{s.words}: {s.why}; against {s.against}" for s in found.suggestions]),
         ("Candidate rules (written into the plan as comments; confirm those that must hold)",
          [f"{r.words}: holds in {r.support:,} rows, broken in {r.broken:,}" for r in found.rules]),
     ):  # fmt: skip

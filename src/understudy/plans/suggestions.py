@@ -111,12 +111,12 @@ def _number(table: Table, column: Known) -> Iterator[Suggestion]:
     if column.role is Role.LOCATION or axis_of(column.name):
         if _decimals(values) > _DIGITS:
             entry = {"do": "round", "column": column.name, "to": 10.0**-_DIGITS}
-            yield Suggestion(entry, _MAP, f"{column.name} tells places to the metre")
+            yield Suggestion(entry, _MAP, "tells places finer than a kilometre")
         return
     yield from _tails(column, values)
     if tells_age(column.name) and column.distinct > _MANY:
         entry = {"do": "band", "column": column.name, "width": 5}
-        yield Suggestion(entry, _REGISTER, f"{column.name} has {column.distinct:,} values")
+        yield Suggestion(entry, _REGISTER, f"{column.distinct:,} values")
     elif column.distinct > 0.5 * len(values):
         yield from _rounded(table, column, values)
 
@@ -133,7 +133,7 @@ def _tails(column: Known, values: NDArray[np.float64]) -> Iterator[Suggestion]:
     ):
         if beyond.any() and last.sum() < _LEAST:
             where = "above" if do == "top_code" else "below"
-            why = f"{column.name} has {int(beyond.sum()):,} values far {where} the others"
+            why = f"{int(beyond.sum()):,} values far {where} the others"
             yield Suggestion({"do": do, "column": column.name, "quantile": quantile}, _EXTREME, why)
 
 
@@ -147,9 +147,7 @@ def _rounded(table: Table, column: Known, values: NDArray[np.float64]) -> Iterat
     if whole and step < 2:
         return
     entry = {"do": "round", "column": column.name, "to": int(step) if step >= 1 else step}
-    yield Suggestion(
-        entry, _RECORDS, f"{column.name} has {column.distinct:,} values in {len(values):,} rows"
-    )
+    yield Suggestion(entry, _RECORDS, f"{column.distinct:,} values in {len(values):,} rows")
 
 
 def _date(table: Table, column: Known) -> Iterator[Suggestion]:
@@ -157,7 +155,7 @@ def _date(table: Table, column: Known) -> Iterator[Suggestion]:
         return
     born = tells_age(column.name)
     entry = {"do": "band", "column": column.name, "by": "year" if born else "month"}
-    why = f"{column.name} has {column.distinct:,} dates"
+    why = f"{column.distinct:,} dates"
     yield Suggestion(entry, _REGISTER if born else _RECORDS, why)
 
 
@@ -165,12 +163,12 @@ def _levels(table: Table, column: Known) -> Iterator[Suggestion]:
     counts = pc.value_counts(pc.drop_null(table.column(column.name))).field("counts").to_numpy()
     rare = counts < _LEAST
     if rare.all():
-        why = f"no level of {column.name} has {_LEAST} people"
+        why = f"no level has {_LEAST} people"
         yield Suggestion({"do": "drop", "columns": [column.name]}, _TRAIT, why)
     elif rare.any():
         entry = {"do": "merge_rare", "column": column.name, "fewer_than": _LEAST}
         levels = "1 level" if rare.sum() == 1 else f"{int(rare.sum()):,} levels"
-        why = f"{column.name} has {levels} of fewer than {_LEAST} people"
+        why = f"{levels} of fewer than {_LEAST} people"
         yield Suggestion(entry, _TRAIT, why)
 
 
