@@ -146,3 +146,8 @@ def test_tuning_is_compared_with_the_plain_protocol(capsys: pytest.CaptureFixtur
     module("tuning").main(rows=120, searches=1, trials=3, every=1)
     out = capsys.readouterr().out
     assert "plainly, 3 of these trials" in out and "times as fast as plainly" in out
+
+
+def test_ratios_of_pairs_agree_with_a_plain_loop() -> None:
+    found = module("pair_ratios").measure(300)
+    assert found["gap"] < 1e-12 and found["null"] < 0.5 and found["pairs"] == 105

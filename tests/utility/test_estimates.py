@@ -184,6 +184,15 @@ def test_replicates_are_averaged_and_combined_by_their_rule():
     )
 
 
+def test_more_findings_share_the_confidence():
+    """Six at 95% are as wide as one at 99.17%: 2.638 deviations for 1.96."""
+    evidence = world(people(800), people(800, 2))
+    alone, many = (estimates(evidence, listed)["ill"] for listed in (LISTED[:1], LISTED))
+    assert (many.high - many.low) / (alone.high - alone.low) == pytest.approx(
+        2.6383 / 1.95996, rel=1e-3
+    )
+
+
 def test_a_rare_share_may_move_by_a_point():
     """0.01 of all rows is the margin of shares; relative to 4% that is a quarter."""
     rng = np.random.default_rng(6)
