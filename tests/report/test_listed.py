@@ -7,10 +7,12 @@ import pyarrow as pa
 import pytest
 import report_sample as sample
 
+from understudy.report.answer import uses
 from understudy.report.charts_listed import cells as drawn_cells
 from understudy.report.charts_listed import picture, ratio_map
 from understudy.report.judged import row
 from understudy.report.listed import cells, listed, ratios
+from understudy.results import Verdict
 from understudy.study.crosstabs import crosstabs, shared, worst_pairs
 from understudy.study.profile import LEAST, groups_of
 from understudy.tables.encode import fit_encoding
@@ -34,6 +36,17 @@ def test_findings_are_written_with_their_verdicts():
     assert second[2] == "40 (36 to 44)" and second[3] == "40.8 (36.7 to 44.9)"
     assert "where" in first[1]
     assert found.says[0].endswith("2 findings.") and "table alone" in found.says[1]
+
+
+def test_the_first_screen_counts_findings_by_verdict():
+    said = {use.title: use for use in uses(rows())}
+    use = said["Findings that the plan lists"]
+    assert use.state == "fails" and use.sentence.startswith("0 of 2 findings come out again")
+    assert "1 are undecided" in use.sentence and f"Off: {sample.HOSTILE[0]}" in use.sentence
+    pair = said["Telling rows apart by two columns"]
+    assert pair.state == "fails" and "ratio 0.2" in pair.sentence
+    none = sample.finding("estimate.ratio", Verdict.NOT_APPLICABLE, target="x", value=sample.NAN)
+    assert not uses([row(none.to_json(), 1)])
 
 
 def test_shares_and_multiples_are_two_pictures():

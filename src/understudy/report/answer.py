@@ -222,6 +222,7 @@ def _listed_findings(rows: Sequence[Row]) -> Use | None:
     """The findings that the plan lists, counted by verdict."""
     found = [row for row in rows if row.measure == "estimate.ratio" and row.target]
     found = [row for row in found if row.item.get("replicate") == 0] or found
+    found = [row for row in found if row.state != "not-applicable"]
     if not found:
         return None
     states = [row.state for row in found]
