@@ -25,6 +25,7 @@ from understudy.kernels.gtcap import Reach, Traits, uniques
 from understudy.kernels.jaccard import Jaccard
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
+from understudy.kernels.pair_tables import crossed
 from understudy.kernels.pairs import ripley
 from understudy.kernels.predicates import Columns, Index, several_columns
 from understudy.kernels.propensity_view import tree_scores
@@ -191,6 +192,11 @@ def _quantile_draws(rows: int, rng: np.random.Generator) -> Task:
     return lambda: quantile_draws(values, 0.05, np.random.default_rng(1))
 
 
+def _crossed(rows: int, rng: np.random.Generator) -> Task:
+    first, second = (rng.integers(12, size=rows) for _ in "ab")
+    return lambda: crossed(first, second, rows // 2)
+
+
 def _share_of_first(rows: int, rng: np.random.Generator) -> Task:
     nearest_row, twin = rng.integers(rows, size=rows), rng.integers(rows, size=rows)
     first = np.arange(rows) < rows // 2
@@ -277,6 +283,7 @@ CASES = (
     Case("boosting.grow", "rows x predictors x classes x rounds", 80_000, _boost),
     Case("regression.fit", "rows x terms^2 x steps", 80_000, _regression),
     Case("propensity_view.trees", "rows x log rows", 40_000, _view),
+    Case("pair_tables.crossed", "rows", 1_600_000, _crossed),
     Case("nearer.share_of_first", "rows", 1_600_000, _share_of_first),
     Case("predicates.several", "rows x log rows + tries", 400_000, _guesses),
     Case("dealing.spread", "matching rows x draws", 80_000, _dealt),

@@ -185,3 +185,8 @@ def test_ecap_agrees_with_simulated_people() -> None:
     """Simulated neighbours are off by a quarter of their distance: so is the plain ECAP."""
     found = module("ecap").one(300, 2)
     assert found["gap"] < 0.02 and found["sigma"] < 1.0
+
+
+def test_ratios_of_pairs_agree_with_a_plain_loop() -> None:
+    found = module("pair_ratios").measure(300)
+    assert found["gap"] < 1e-12 and found["null"] < 0.5 and found["pairs"] == 105

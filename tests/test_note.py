@@ -6,10 +6,11 @@ import pyarrow.csv
 import pytest
 
 from understudy import api
-from understudy.note import inflation
+from understudy.note import _PREPARED, inflation
 from understudy.plans.plan import Plan
 from understudy.synth import MODELS
 from understudy.synth.sequence import Sequential, Visit
+from understudy.tables.prepare import STEPS
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
@@ -82,3 +83,16 @@ def test_a_plain_note_tells_of_no_steps(tmp_path):
     outcome = api.release(people(), tmp_path / "out", plan, jobs=1)
     text = (tmp_path / "out" / "release" / "NOTE.md").read_text()
     assert outcome.notes == () and "rule" not in text and "before anything" not in text
+
+
+def test_every_step_has_words_in_the_note():
+    assert set(_PREPARED) == set(STEPS)
+
+
+@pytest.mark.parametrize(("how", "words"), [("drop", "were left out"), ("swap", "were exchanged")])
+def test_the_note_says_what_became_of_outliers(how, words, tmp_path):
+    text = PLAN.split("prepare", maxsplit=1)[0] + "[[prepare]]\n"
+    text += f'do = "outliers"\ncolumns = ["age"]\nquantile = 0.95\nhow = "{how}"\n'
+    api.release(people(), tmp_path / "out", Plan.from_toml(text), jobs=1)
+    note = (tmp_path / "out" / "release" / "NOTE.md").read_text()
+    assert "`age`: " in note and words in note

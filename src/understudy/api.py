@@ -27,6 +27,7 @@ from understudy.folder import (
 )
 from understudy.inspection import Inspection
 from understudy.inspection import inspect as look
+from understudy.plans import checks
 from understudy.plans.plan import Plan
 from understudy.plans.tuning import Tuning
 from understudy.report import page
@@ -63,15 +64,22 @@ def read(source: Any, *, plan: PlanLike = None) -> Table:
         raise
 
 
-def inspect(source: Any, *, plan: PlanLike = None) -> Inspection:
-    """Look at a table and propose a plan: kinds, roles, identifiers, rules, cost, warnings.
+def inspect(
+    source: Any, *, plan: PlanLike = None, published: Sequence[str | Path] = ()
+) -> Inspection:
+    """Look at a table and propose a plan: kinds, roles, identifiers, steps, rules, cost, warnings.
+
+    Columns that a ``published`` table about the same people has are taken for known to outsiders.
 
     Example:
         >>> import pyarrow as pa
         >>> inspect(pa.table({"age": [31, 49, 35], "sex": ["m", "f", "f"]})).columns[0].name
         'age'
     """
-    return look(read(source, plan=plan))
+    entries = [*as_plan(plan).published]
+    entries += [{"name": Path(file).name, "file": str(file)} for file in published]
+    checks.publications("published", entries)
+    return look(read(source, plan=plan), entries)
 
 
 def synthesize(

@@ -109,9 +109,15 @@ _SHARED = {
 @cli.command()
 @click.argument("file", metavar="FILE")
 @click.option("--plan", type=Path, metavar="FILE.toml", help="Write a starting plan here.")
+@click.option(
+    "--published",
+    multiple=True,
+    metavar="TABLE",
+    help="A table about the same people that is public already; may be given several times.",
+)
 @_options("json")
-def inspect(file: str, plan: Path | None, as_json: bool) -> None:
-    """Say what is in FILE: kinds, roles, missing values, suspected identifiers, sizes.
+def inspect(file: str, plan: Path | None, published: tuple[str, ...], as_json: bool) -> None:
+    """Say what is in FILE: kinds, roles, identifiers, sizes, and what to do before a release.
 
     \b
     Example:
@@ -119,7 +125,7 @@ def inspect(file: str, plan: Path | None, as_json: bool) -> None:
     """
     from understudy import api
 
-    found = api.inspect(file)
+    found = api.inspect(file, published=published)
     if plan is not None:
         _write_new(plan, found.to_toml())
     click.echo(json.dumps(found.to_json(), ensure_ascii=False) if as_json else found.to_text())

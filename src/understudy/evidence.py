@@ -67,6 +67,7 @@ class Evidence:
         metric: ``typed``, ``euclidean-codes`` or ``hamming``.
         queries: at most this many rows of a release or holdout ask for neighbours.
         noise: the noise that protections added, by column.
+        published: columns that earlier publications about the same people show, by their names.
     """
 
     train: Block
@@ -79,6 +80,7 @@ class Evidence:
     metric: str = "typed"
     queries: int = 20_000
     noise: Mapping[str, Cover] = field(default_factory=dict)
+    published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def encoding(self) -> Encoding:

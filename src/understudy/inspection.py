@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from understudy.plans import toml
 from understudy.plans.plan import Plan
 from understudy.plans.proposals import warnings_about
+from understudy.plans.suggestions import Suggestion, suggestions
+from understudy.study.published import Earlier, earlier, exposed, linkable
 from understudy.synth.propose import Candidate, propose
 from understudy.tables.detect import suggested_weights, suspected_identifiers
 from understudy.tables.encode import Encoding, fit_encoding
@@ -58,6 +60,8 @@ class Inspection:
         columns: facts by column.
         warnings: what may go wrong, in words.
         rules: candidate rules.
+        suggestions: steps to consider before the synthesis; they are not in the plan either.
+        published: what each earlier publication shows, and how many rows are unique on it.
         seconds: estimated seconds of synthesis by column, one replicate, one core.
         megabytes: estimated memory by column.
     """
@@ -67,6 +71,8 @@ class Inspection:
     columns: tuple[Facts, ...]
     warnings: tuple[str, ...]
     rules: tuple[Candidate, ...]
+    suggestions: tuple[Suggestion, ...]
+    published: tuple[str, ...]
     seconds: Mapping[str, float]
     megabytes: Mapping[str, float]
 
@@ -91,6 +97,11 @@ class Inspection:
                  "broken": item.broken}
                 for item in self.rules
             ],
+            "suggestions": [
+                {"entry": dict(item.entry), "against": item.against, "why": item.why}
+                for item in self.suggestions
+            ],
+            "published": list(self.published),
             "estimate": {
                 "seconds": round(self.total_seconds, 3),
                 "megabytes": round(self.total_megabytes, 3),
@@ -102,12 +113,15 @@ class Inspection:
         return "\n".join(_lines(self)) + "\n"
 
     def to_toml(self) -> str:
-        """The proposed plan; candidate rules are commented out until somebody confirms them."""
-        return self.plan.to_toml() + "".join(_commented(item) for item in self.rules)
+        """The proposed plan; steps and rules are commented out until somebody confirms them."""
+        steps = "".join(item.to_toml() for item in self.suggestions)
+        head = "\n# Steps to consider before the split: remove the # from those you want.\n"
+        rules = "".join(_commented(item) for item in self.rules)
+        return self.plan.to_toml() + (head + steps if steps else "") + rules
 
 
-def inspect(table: Table) -> Inspection:
-    """Look at a table and propose a plan.
+def inspect(table: Table, published: Sequence[Mapping[str, Any]] = ()) -> Inspection:
+    """Look at a table, and at what was published about its people before, and propose a plan.
 
     Example:
         >>> import pyarrow as pa
@@ -118,28 +132,40 @@ def inspect(table: Table) -> Inspection:
     """
     reasons = suspected_identifiers(table)
     weights = suggested_weights(table)
-    columns = tuple(_facts(table, column, reasons, weights) for column in table.schema)
+    shown = earlier(published, table)
+    table = table.with_schema(linkable(table.schema, shown))
+    columns = tuple(_facts(table, column, reasons, weights, shown) for column in table.schema)
     drawn = [f.name for f in columns if f.kind is not Kind.TEXT and f.role is not Role.IDENTIFIER]
     encoding = fit_encoding(table.select(drawn))
     block = encoding.encode(table.select(drawn))
     return Inspection(
         table.rows,
-        _plan(columns, reasons),
+        _plan(columns, reasons, published),
         columns,
         tuple(table.notes) + tuple(warnings_about(table, block, columns)),
         propose(block),
+        suggestions(table, columns),
+        tuple(exposed(one, table) for one in shown),
         _seconds(table.rows, encoding),
         {name: max(table.rows * _BYTES_PER_CELL / 1e6, 0.01) for name in drawn},
     )
 
 
-def _facts(table: Table, column: Column, reasons: Mapping[str, str], weights: list[str]) -> Facts:
+def _facts(
+    table: Table,
+    column: Column,
+    reasons: Mapping[str, str],
+    weights: list[str],
+    shown: Sequence[Earlier],
+) -> Facts:
     array = table.column(column.name)
     distinct = int(pc.count_distinct(array, mode="only_valid").as_py())
     role, notes = column.role, []
     if column.name in reasons:
         role = Role.IDENTIFIER
         notes.append(f"looks like an identifier: {reasons[column.name]}")
+    elif published := [one.name for one in shown if column.name in one.columns]:
+        notes.append(f"published before: {', '.join(published)}")
     elif role is Role.QUASI:
         notes.append("quasi-identifier, by its name")
     if column.name in weights:
@@ -150,7 +176,11 @@ def _facts(table: Table, column: Column, reasons: Mapping[str, str], weights: li
     return Facts(column.name, column.kind, role, missing, distinct, "; ".join(notes))
 
 
-def _plan(columns: tuple[Facts, ...], reasons: Mapping[str, str]) -> Plan:
+def _plan(
+    columns: tuple[Facts, ...],
+    reasons: Mapping[str, str],
+    published: Sequence[Mapping[str, Any]],
+) -> Plan:
     looks: dict[str, dict[str, Any]] = {}
     for facts in columns:
         look: dict[str, Any] = {"kind": facts.kind.value, "role": facts.role.value}
@@ -159,7 +189,7 @@ def _plan(columns: tuple[Facts, ...], reasons: Mapping[str, str]) -> Plan:
         if facts.kind is Kind.TEXT:
             look["text"] = "drop"
         looks[facts.name] = look
-    return Plan(name="proposed", columns=looks)
+    return Plan(name="proposed", columns=looks, published=tuple(published))
 
 
 def _replacement(reason: str) -> str:
@@ -210,6 +240,9 @@ def _lines(found: Inspection) -> Iterator[str]:
         ).rstrip()
     for title, lines in (
         ("Warnings", list(found.warnings)),
+        ("Published before", list(found.published)),
+        ("Steps to consider (written into the plan as comments)",
+         [f"{s.words}: {s.why}; against {s.against}" for s in found.suggestions]),
         ("Candidate rules (written into the plan as comments; confirm those that must hold)",
          [f"{r.words}: holds in {r.support:,} rows, broken in {r.broken:,}" for r in found.rules]),
     ):  # fmt: skip

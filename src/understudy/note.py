@@ -82,7 +82,9 @@ _PREPARED = {
     "bottom_code": "numbers below a threshold were set to it",
     "merge_rare": "rare levels were merged into one",
     "round": "numbers were rounded",
+    "outliers": "rows with values far out were left out",
 }
+_PERTURBED = "values far out were exchanged among the rows that have them"
 
 
 def _steps(study: Study) -> list[str]:
@@ -92,7 +94,8 @@ def _steps(study: Study) -> list[str]:
     for entry in plan.prepare:
         names = entry.get("columns") or [entry.get("column")]
         listed = ", ".join(f"`{name}`" for name in names)
-        lines.append(f"- {listed}: {_PREPARED[entry['do']]} before anything was learnt.")
+        done = _PERTURBED if entry.get("how") in ("swap", "draw") else _PREPARED[entry["do"]]
+        lines.append(f"- {listed}: {done} before anything was learnt.")
     if plan.rules:
         many = "1 rule" if len(plan.rules) == 1 else f"{len(plan.rules)} rules"
         lines.append(f"- {many} of logic restricted what could be drawn.")

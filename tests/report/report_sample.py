@@ -75,6 +75,14 @@ def findings(
         finding("pair.distance", Verdict.FAILS, target=" × ".join(names[:2])),
         finding("pmse.logit.ratio", Verdict.UNDECIDED, target="train", note="about 3 times decide"),
         finding("pmse.cart.ratio", Verdict.FAILS, target="holdout"),
+        finding(
+            "pmse.pairs.max",
+            Verdict.FAILS,
+            target="furthest above chance",
+            note=" × ".join(names[:2]).replace(";", ",") + "; 9 cells",
+        ),
+        finding("estimate.ratio", Verdict.FAILS, target=names[0]),
+        finding("estimate.ratio", Verdict.UNDECIDED, target=f"the mean of {names[1]}"),
     ]
     tables = {
         "train": {"rows": 300, "columns": len(names)},
@@ -104,6 +112,17 @@ def summaries(names: tuple[str, ...] = HOSTILE, bins: int = 24) -> dict[str, Any
             for i, a in enumerate(names)
             for b in names[i + 1 :]
         ][:2000],
+        "pmse_pairs": {
+            "groups": 12,
+            "of": len(names) * (len(names) - 1) // 2,
+            "pairs": [
+                {"columns": [a, b], "ratio": 1.5 + i, "excess": 0.01, "cells": 9}
+                for i, a in enumerate(names)
+                for b in names[i + 1 :]
+            ][:2000],
+        },
+        "crossed": [crossed(names[0], names[1])],
+        "estimates": estimates(names),
         "l_function": l_function(names),
         "propensity": {
             "share": 0.5,
@@ -251,3 +270,43 @@ def column(name: str, place: int, bins: int) -> dict[str, Any]:
         "missing": {"original": 0.1, "synthetic": [0.1]},
         "distinct": size,
     }
+
+
+def crossed(first: str, second: str) -> dict[str, Any]:
+    """Two by two cells, one of them left out, with hostile labels."""
+    return {
+        "columns": [first, second],
+        "x": [f"{first} low", f"{first} high"],
+        "y": [f"{second} low", f"{second} high"],
+        "cells": [[0, 0, 0.4, 0.35], [0, 1, 0.3, 0.4], [1, 0, 0.2, 0.2]],
+        "hidden": 0.1,
+    }
+
+
+def estimates(names: tuple[str, ...] = HOSTILE) -> dict[str, Any]:
+    """A share, a mean that is drawn as a multiple, and a coefficient that is in the table alone."""
+
+    def shown(value: float, unit: float | None) -> dict[str, Any]:
+        ends = {"value": value, "low": 0.9 * value, "high": 1.1 * value, "rows": 300}
+        at = {} if unit is None else {"at": value / unit, "at_low": 0.9, "at_high": 1.1}
+        return ends | at
+
+    def one(kind: str, name: str, value: float, unit: float | None) -> dict[str, Any]:
+        return {
+            "name": name,
+            "kind": kind,
+            "says": f"{kind} of {name}",
+            "subset": f"`{names[2]}` == 'x'",
+            "weights": "",
+            "original": shown(value, unit),
+            "holdout": shown(value, unit),
+            "synthetic": [shown(value, unit)],
+            "combined": shown(1.02 * value, unit),
+        }
+
+    listed = [
+        one("share", names[0], 0.2, 1.0),
+        one("mean", f"the mean of {names[1]}", 40.0, 40.0),
+        one("coefficient", f"a slope of {names[2]}", 0.01, None),
+    ]
+    return {"findings": listed, "hidden": 2}

@@ -95,21 +95,22 @@ def test_each_table_has_a_caption_and_scoped_headings(html: str, read: Reader) -
 def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     charts = [attrs for _, attrs, _ in read.elements if "data-chart" in attrs]
     specs = {attrs.get("id"): text for attrs, text in read.scripts}
-    maps = 2
-    assert len(charts) == len(GATES) + 3 + 1 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2 + maps
-    assert len(charts) == len(GATES) + 3 + 1 + 3 + 1 + len(HOSTILE) + 1 + 3 + 2 + maps
+    maps, given, attacks, noise, listed, ratios, cells = 2, 1, 1, 1, 2, 1, 2
+    drawn = len(GATES) + 3 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2
+    assert len(charts) == drawn + maps + given + attacks + noise + listed + ratios + cells
     for chart in charts:
         assert chart["role"] == "img"
         assert "table" in str(chart["aria-label"])
         assert json.loads(specs[chart["data-chart"]])["data"]["values"]
     # The pairs' table stands beside their chart; the tables of L are what a map has to say.
-    assert read.count("details") == len(charts) - 1 - maps
+    # So do those of ratios and of listed findings; the two charts of a pair have one table.
+    assert read.count("details") == len(charts) - 1 - maps - listed - ratios - cells // 2
 
 
 def test_cells_that_are_stacked_on_a_narrow_screen_say_their_column(read: Reader) -> None:
     """`display: block` takes a table's meaning away; roles and names give it back."""
     stacked = [dict(a) for tag, a, _ in read.elements if "stacks" in str(a.get("class"))]
-    assert len(stacked) == 3 and all(attrs["role"] == "table" for attrs in stacked)
+    assert len(stacked) == 4 and all(attrs["role"] == "table" for attrs in stacked)
     names = {attrs.get("data-name") for tag, attrs, _ in read.elements if tag == "td"}
     assert names >= {"Reference", "Difference", "Allowed", "About", "Value", "This release"}
 

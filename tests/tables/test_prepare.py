@@ -1,5 +1,6 @@
 """Declared steps: each against a plain loop, its receipt, and its refusals."""
 
+import datetime as dt
 from decimal import Decimal
 
 import numpy as np
@@ -214,3 +215,43 @@ def test_impossible_steps_name_their_key(entry, key):
 def test_an_entry_that_is_no_table():
     with pytest.raises(PlanError, match=r"prepare\[0\]"):
         prepare(table(x=[1, 2]), ["drop"])
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("month", ["1999-12", "2000-01", "2000-11", None]),
+        ("quarter", ["1999 Q4", "2000 Q1", "2000 Q4", None]),
+        ("year", ["1999", "2000", "2000", None]),
+        ("decade", ["1990s", "2000s", "2000s", None]),
+    ],
+)
+def test_bands_of_dates(by, names):
+    days = [dt.date(1999, 12, 31), dt.date(2000, 1, 1), dt.date(2000, 11, 30), None]
+    for stored in (pa.date32(), pa.timestamp("s"), pa.timestamp("us")):
+        data = Table(
+            pa.table({"d": pa.array(days).cast(stored)}),
+            Schema((Column("d", Kind.DATETIME, role=Role.QUASI),)),
+        )
+        done, receipt = one(data, do="band", column="d", by=by)
+        assert done.column("d").to_pylist() == names
+        assert done.schema["d"].levels == tuple(sorted({n for n in names if n}))
+        assert done.schema["d"].kind is Kind.ORDINAL and done.schema["d"].role is Role.QUASI
+        assert receipt == f"band: column 'd': 3 values became {len(set(names)) - 1} intervals"
+
+
+def test_bands_before_the_common_era_and_bad_periods():
+    data = Table(
+        pa.table({"d": pa.array([dt.date(987, 5, 4)]), "x": [1]}),
+        Schema((Column("d", Kind.DATETIME), Column("x", Kind.NUMBER))),
+    )
+    assert one(data, do="band", column="d", by="decade")[0].column("d").to_pylist() == ["0980s"]
+    for entry, key in (
+        ({"column": "d", "by": "week"}, "by"),
+        ({"column": "d", "by": "year", "width": 3}, "by"),
+        ({"column": "x", "by": "year"}, "column"),
+        ({"column": "nobody", "by": "year"}, "column"),
+    ):
+        with pytest.raises(PlanError) as caught:
+            one(data, do="band", **entry)
+        assert caught.value.key == f"prepare[0].{key}"

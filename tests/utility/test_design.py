@@ -9,7 +9,8 @@ from understudy.tables.encode import fit_encoding
 from understudy.tables.schema import Column, Kind, Schema
 from understudy.tables.table import Table
 from understudy.utility.design import Design, DesignError, check_columns
-from understudy.utility.formula import FormulaError, parse_formula, parse_subset
+from understudy.utility.formula import parse_formula, parse_subset
+from understudy.utility.grammar import FormulaError
 
 patsy = pytest.importorskip("patsy")
 SCHEMA = Schema(

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.utility.formula import FormulaError, parse_formula, parse_subset
+from understudy.utility.formula import parse_formula, parse_subset
+from understudy.utility.grammar import FormulaError
 
 patsy = pytest.importorskip("patsy")
 

@@ -100,6 +100,24 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+def publications(where: str, entries: Iterable[Mapping[str, Any]]) -> None:
+    """Earlier publications: each with a name of its own, and a file, columns, or both."""
+    names: list[str] = []
+    for place, entry in enumerate(entries):
+        here = f"{where}[{place}]"
+        known_keys(here, entry, ["name", "file", "columns"])
+        for key in ("name", "file"):
+            if key in entry:
+                is_text(f"{here}.{key}", entry[key])
+        if not entry.get("file") and not entry.get("columns"):
+            raise PlanError(here, None, "a file that was published, or the columns it shows")
+        texts(f"{here}.columns", entry.get("columns", []))
+        name = entry.get("name") or entry.get("file") or ""
+        if not name or name in (*names, "quasi-identifiers", "all columns"):
+            raise PlanError(f"{here}.name", entry.get("name"), "a name of its own")
+        names.append(name)
+
+
 def column(where: str, name: str, columns: Iterable[str]) -> None:
     """The name of a column of the table."""
     names = list(columns)

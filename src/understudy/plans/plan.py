@@ -180,6 +180,7 @@ class Plan:
     name: str = "default"
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    published: tuple[Mapping[str, Any], ...] = ()
     prepare: tuple[Mapping[str, Any], ...] = ()
     split: Split = Split()
     model: str = "cart"
@@ -204,7 +205,7 @@ class Plan:
     def __post_init__(self) -> None:
         for name in ("missing", "notes"):
             object.__setattr__(self, name, checks.texts(name, getattr(self, name)))
-        for name in ("prepare", "rules", "protections"):
+        for name in ("published", "prepare", "rules", "protections"):
             object.__setattr__(self, name, checks.tables(name, getattr(self, name)))
         if self.measures is not None:
             object.__setattr__(self, "measures", checks.texts("measures", self.measures))
@@ -219,6 +220,7 @@ class Plan:
     def _check_values(self) -> None:
         checks.is_text("name", self.name)
         _check_columns(self.columns)
+        checks.publications("published", self.published)
         if isinstance(self.order, str):
             checks.one_of("synthesis.order", self.order, ORDERS)
         if self.model == KEEP:
@@ -295,6 +297,7 @@ class Plan:
             "calibrate": self.calibrate,
             "notes": self.notes,
             "columns": self.columns,
+            "published": self.published or None,
             "prepare": self.prepare or None,
             "split": vars(self.split),
             "synthesis": synthesis | dict(self.settings),

@@ -63,6 +63,9 @@ def check(plan: Plan, schema: Schema) -> None:
         checks.column(f"columns.{toml.key(name)}", name, names)
     if plan.split.strata is not None:
         checks.column("split.strata", plan.split.strata, names)
+    for place, entry in enumerate(plan.published):
+        for name in entry.get("columns", ()):
+            checks.column(f"published[{place}].columns", name, names)
     for name in () if isinstance(plan.order, str) else plan.order:
         checks.column("synthesis.order", name, names)
     roles = schema.update(plan.looks)

@@ -15,6 +15,7 @@ COMMENTS = {
     "notes": "Sentences that go into the report.",
     "columns": "What columns are, where the guess is wrong: kind, role, levels, missing,\n"
     "decimals, fixed, format, label; identifier = drop or surrogate.",
+    "published": "What was published about these people before: name, file, columns it shows.",
     "prepare": "Disclosure control by hand, before the split.",
     "split": "The rest of the rows is the holdout: never seen by the synthesis.",
     "split.train": "Share of the rows that the synthesis learns from.",

@@ -158,7 +158,8 @@ def _cautions(gates: Sequence[Gate], holdout_rows: int) -> tuple[str, ...]:
 
 def uses(rows: Sequence[Row]) -> tuple[Use, ...]:
     """What the table is good for: columns, pairs, all columns together."""
-    found = [_columns(rows), _pairs(rows), _places(rows), *_models(rows), *_regressions(rows)]
+    found = [_columns(rows), _pairs(rows), _crossed(rows), _places(rows), *_models(rows)]
+    found += [_listed_findings(rows), *_regressions(rows)]
     return tuple(use for use in found if use is not None)
 
 
@@ -205,6 +206,32 @@ def _pairs(rows: Sequence[Row]) -> Use | None:
         one = worst[0]
         text += f" Worst pair: {one.target}, {one.value} ({one.reference} by chance)."
     return _use("Cross-tables and relations of two columns", mean.state, text)
+
+
+def _crossed(rows: Sequence[Row]) -> Use | None:
+    _, found = _measured(rows, "pmse.pairs.max")
+    if not found:
+        return None
+    one = next((row for row in found if row.target.startswith("furthest")), found[0])
+    pair = str(one.item.get("note") or "").split(";")[0]
+    text = f"Most telling pair: {pair}, ratio {one.value} (1 is chance). {one.why}"
+    return _use("Telling rows apart by two columns", one.state, text.strip())
+
+
+def _listed_findings(rows: Sequence[Row]) -> Use | None:
+    """The findings that the plan lists, counted by verdict."""
+    found = [row for row in rows if row.measure == "estimate.ratio" and row.target]
+    found = [row for row in found if row.item.get("replicate") == 0] or found
+    found = [row for row in found if row.state != "not-applicable"]
+    if not found:
+        return None
+    states = [row.state for row in found]
+    off = [row.target for row in found if row.state == "fails"]
+    text = f"{states.count('holds')} of {count(len(found), 'finding')} come out again"
+    text += f"; {states.count('undecided')} are undecided." if "undecided" in states else "."
+    text += f" Off: {_listed(off)}." if off else ""
+    state = next((s for s in ("fails", "not-measured", "undecided") if s in states), "holds")
+    return _use("Findings that the plan lists", state, text)
 
 
 def _places(rows: Sequence[Row]) -> Use | None:

@@ -58,7 +58,7 @@ def scale(gate: Gate) -> Spec:
     y = {
         "field": "case",
         "type": "nominal",
-        **_in_order(order),
+        **in_order(order),
         "title": None,
         "axis": {
             "labelLimit": 170,
@@ -216,7 +216,7 @@ def used(found: Propensities) -> Spec:
         height=20 * len(names),
         mark={"type": "bar", "color": "var(--original)", "height": {"band": 0.7}},
         encoding={
-            "y": {"field": "name", "type": "nominal", **_in_order(names), "axis": _names()},
+            "y": {"field": "name", "type": "nominal", **in_order(names), "axis": names_axis()},
             "x": {
                 "field": "share",
                 "type": "quantitative",
@@ -232,9 +232,9 @@ def forest(found: Forest) -> Spec:
     y = {
         "field": "name",
         "type": "nominal",
-        **_in_order(list(found.names)),
+        **in_order(list(found.names)),
         # The level stands at the end of a name: a wider label shows more of them apart.
-        "axis": {**_names(), "labelLimit": 175, "grid": True, "tickBand": "extent"},
+        "axis": {**names_axis(), "labelLimit": 175, "grid": True, "tickBand": "extent"},
     }
     offset = {"field": "table", "type": "nominal", "sort": None, "scale": {"domain": tables}}
     domain = [-found.reach, found.reach]
@@ -269,7 +269,7 @@ def heat(found: Pairs) -> Spec:
     """Excess of every pair over chance: the darker, the further apart."""
     axis: dict[str, Any] = {"grid": False, "ticks": False, "domain": False, "title": None}
     names = list(found.names)
-    place = {"type": "nominal", **_in_order(names)}
+    place = {"type": "nominal", **in_order(names)}
     return spec(
         found.points,
         height=(24 if len(names) <= 20 else 14) * len(names),
@@ -296,8 +296,8 @@ def _levels(found: Look) -> Spec:
     y = {
         "field": "level",
         "type": "nominal",
-        **_in_order(list(found.labels)),
-        "axis": _names(),
+        **in_order(list(found.labels)),
+        "axis": names_axis(),
         "title": None,
     }
     x = {"field": "share", "type": "quantitative", "axis": _share_axis()}
@@ -314,7 +314,7 @@ def _ordered(found: Look) -> Spec:
     x = {
         "field": "level",
         "type": "nominal",
-        **_in_order(labels),
+        **in_order(labels),
         "axis": {"title": None, "labelOverlap": "greedy", "labelAngle": -45, "labelLimit": 90}
         | {"labelExpr": "split(datum.label, ' – ')[0]"},
     }
@@ -396,7 +396,8 @@ def _present(found: Look) -> list[dict[str, Any]]:
     return [point for point in found.points if point["share"] is not None]
 
 
-def _in_order(names: list[str]) -> dict[str, Any]:
+def in_order(names: list[str]) -> dict[str, Any]:
+    """A nominal axis in this order."""
     # A list under "sort" would be compiled into an expression, names and all; a domain is data.
     return {"sort": None, "scale": {"domain": names}}
 
@@ -405,7 +406,8 @@ def _share_axis() -> dict[str, Any]:
     return {"title": None, "tickCount": 4, **_PERCENT}
 
 
-def _names() -> dict[str, Any]:
+def names_axis() -> dict[str, Any]:
+    """An axis of names."""
     return {"title": None, "labelLimit": 130, "ticks": False, "domain": False}
 
 

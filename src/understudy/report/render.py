@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from understudy.report import charts, charts_attacks, charts_disclosure
+from understudy.report import charts, charts_attacks, charts_disclosure, charts_listed
 from understudy.report import place_charts as places
 from understudy.report.bundle import bundle
 from understudy.report.summarize import View
@@ -72,6 +72,13 @@ def _specs(view: View) -> dict[str, Markup]:
     found |= {f"column-{look.number}": charts.look(look) for look in view.looks}
     if view.pairs is not None:
         found["pairs"] = charts.heat(view.pairs)
+    if view.ratios is not None:
+        found["ratios"] = charts_listed.ratio_map(view.ratios)
+    for one in view.cells:
+        for table in ("Original", "Synthetic"):
+            found[f"cells-{one.number}-{table}"] = charts_listed.cells(one, table)
+    if view.listed is not None:
+        found |= {f"listed-{one.key}": charts_listed.picture(one) for one in view.listed.pictures}
     if view.propensities is not None:
         shown = view.propensities
         found |= {f"propensity-{one.key}": charts.histogram(one) for one in shown.views}

@@ -25,6 +25,7 @@ from understudy.report.columns import (
 from understudy.report.disclosure import Lines, inference, sweeps
 from understudy.report.given import Given, given
 from understudy.report.judged import Gate, Row, gates, row
+from understudy.report.listed import Cells, Listed, Ratios, cells, listed, ratios
 from understudy.report.noise import membership
 from understudy.report.numbers import number
 from understudy.report.places import Clusters, PointMap, clusters, point_map
@@ -59,6 +60,9 @@ class View:
     membership: tuple[Lines, ...]
     looks: tuple[Look, ...]
     pairs: Pairs | None
+    ratios: Ratios | None
+    cells: tuple[Cells, ...]
+    listed: Listed | None
     propensities: Propensities | None
     forests: tuple[Forest, ...]
     tuning: Search | None
@@ -103,6 +107,9 @@ def summarize(
         membership(summaries.get("ecap") or ()),
         tuple(look(i, column, _about(column, rows)) for i, column in enumerate(columns)),
         pairs(summaries.get("pairs") or ()),
+        ratios(summaries.get("pmse_pairs") or {}),
+        cells(summaries.get("crossed") or ()),
+        listed(summaries.get("estimates") or {}, rows),
         propensities(summaries.get("propensity") or {}),
         forests(summaries.get("regressions") or (), rows),
         search(summaries.get("tuning") or {}),

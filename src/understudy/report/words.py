@@ -211,6 +211,17 @@ MEASURES: Mapping[str, Words] = {
         reference="chance",
         share=True,
     ),
+    "pmse.pairs.max": Words(
+        "The pair of columns that tells rows apart best",
+        "pMSE of a pair of columns crossed, over what two samples of one population give: 1 is "
+        "what to hope for. Once for the largest ratio, once for the pair furthest above chance.",
+        reference="chance",
+    ),
+    "estimate.ratio": Words(
+        "A finding that the plan lists",
+        "The finding on synthetic rows over the same finding on the original’s.",
+        reference="itself",
+    ),
     "regression.difference": Words(
         "Coefficients differ by",
         "How far a coefficient on synthetic rows is from the original’s, in the original’s "

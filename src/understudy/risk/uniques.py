@@ -21,7 +21,8 @@ class Uniques(Measure):
     """Share of rows whose quasi-identifiers (or all columns) are unique in train.
 
     The reference is the same share among the holdout: honest people whose combination happens to
-    be unique in train. A share of rows, unlike a count, does not depend on sizes.
+    be unique in train. A share of rows, unlike a count, does not depend on sizes. What an earlier
+    publication about the same people shows is a set of its own: its readers know just that.
     """
 
     names: ClassVar[tuple[str, ...]] = ("uniques.replicated",)
@@ -34,8 +35,16 @@ class Uniques(Measure):
         keys = schema.with_role(Role.QUASI, Role.LOCATION)
         keys = tuple(name for name in keys if name in evidence.drawn)
         sets = {"quasi-identifiers": keys} if keys else {}
+        for name, shown in evidence.published.items():
+            columns = tuple(one for one in shown if one in evidence.drawn)
+            if columns and set(columns) not in map(set, sets.values()):
+                sets[f"published: {name}"] = columns
         held = stack([evidence.control, evidence.fresh])
-        return UniquesJudge(evidence, {**sets, "all columns": evidence.drawn}, held)
+        # The gates' confidence is shared among the sets, so that more of them err no more often.
+        gates = max(len(sets), 1)
+        level = 1 - (1 - evidence.level) / gates
+        judged = replace(evidence, level=level)
+        return UniquesJudge(judged, {**sets, "all columns": evidence.drawn}, held)
 
 
 @dataclass(frozen=True, eq=False)

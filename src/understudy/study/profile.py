@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.tables.encode import Block, ColumnEncoding
 from understudy.tables.schema import Kind
+from understudy.utility.grouping import grouping
 
 LEAST = 10  # a level or bin is shown when at least this many rows share it
 _BINS = 24
@@ -49,14 +50,26 @@ def _one(
     }
 
 
-def _levels(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
+def groups_of(train: Block, name: str, most: int) -> tuple[NDArray[np.int64], list[str]]:
+    """Group of each code, and the groups' names: at most so many, each of ten people or more.
+
+    Missing values are in no group (−1).
+    """
+    encoding = train.encoding[name]
+    if not encoding.is_numeric:
+        return _levels(train, name, most - 1)
+    counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
+    return _bins(train, name, grouping(encoding, counts, most)[: encoding.size])
+
+
+def _levels(train: Block, name: str, most: int = _LEVELS) -> tuple[NDArray[np.int64], list[str]]:
     """The most frequent levels that enough rows share; all others pooled; missing left out."""
     encoding = train.encoding[name]
     counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
     shown = [code for code in np.argsort(-counts, kind="stable") if counts[code] >= LEAST]
     if not encoding.is_nominal:
         shown = sorted(shown)
-    shown = shown[:_LEVELS]
+    shown = _most_frequent(shown, counts, most)
     shown = _with_company(shown, counts)
     group = np.full(encoding.width, len(shown), dtype=np.int64)
     group[shown] = np.arange(len(shown))
@@ -64,6 +77,12 @@ def _levels(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
     labels = [encoding.levels[code] for code in shown]
     pooled = encoding.size - len(shown)
     return group, [*labels, f"{pooled} rarer levels" if pooled else "levels not in the original"]
+
+
+def _most_frequent(shown: list[np.intp], counts: NDArray[np.int64], most: int) -> list[np.intp]:
+    """So many of them, in their order."""
+    kept = set(sorted(shown, key=lambda code: -counts[code])[:most])
+    return [code for code in shown if code in kept]
 
 
 def _with_company(shown: list[np.intp], counts: NDArray[np.int64]) -> list[np.intp]:
@@ -74,11 +93,13 @@ def _with_company(shown: list[np.intp], counts: NDArray[np.int64]) -> list[np.in
     return shown
 
 
-def _bins(train: Block, name: str) -> tuple[NDArray[np.int64], list[str]]:
+def _bins(
+    train: Block, name: str, want: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], list[str]]:
     """Neighbouring cells together: about equally wide, and at least ten rows of train in each."""
     encoding = train.encoding[name]
     counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
-    want = _wanted(encoding, counts)
+    want = _wanted(encoding, counts) if want is None else want
     group = np.zeros(encoding.width, dtype=np.int64)
     bin_, held = 0, 0
     for code, count in enumerate(counts):

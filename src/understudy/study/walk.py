@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from understudy import __version__
-from understudy.errors import InputError, PlanError, TableError
+from understudy.errors import InputError, PlanError
 from understudy.evidence import Evidence, Map, Measure
 from understudy.plans.plan import Plan
-from understudy.plans.visits import check_left
 from understudy.results import Findings
 from understudy.seeds import stream
 from understudy.study.alike import alike, common, require_strangers, strange_levels
+from understudy.study.crosstabs import crosstabs, worst_pairs
 from understudy.study.judge import (
     Gating,
     Progress,
@@ -36,6 +35,7 @@ from understudy.study.leaf import Trial, choose_leaf, searched
 from understudy.study.ledger import ledger, unlisted
 from understudy.study.maker import Maker, noise_of, protect, protected, protections
 from understudy.study.profile import profile
+from understudy.study.ready import LEAST_HOLDOUT, Ready, make_ready, split
 from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
 from understudy.study.thinning import settle
@@ -43,12 +43,9 @@ from understudy.study.tune import Tuned
 from understudy.synth.rule_kinds import parse_rules
 from understudy.synth.sequence import FittedSequence, Sequential, Visit
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
-from understudy.tables.prepare import prepare
-from understudy.tables.schema import Kind, Role, Schema
+from understudy.tables.schema import Role, Schema
 from understudy.tables.table import Table
 
-_LEAST_HOLDOUT = 8
-_WANTED = ("quasi", "location", "sensitive")
 Tuner = Callable[..., Tuned]
 
 
@@ -79,27 +76,6 @@ class Study:
     points: Scatter | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Ready:
-    """A table after `prepare`, without the columns that are never synthesised.
-
-    Attributes:
-        table: what is split and learnt from.
-        dropped: columns left out, with the reason.
-        surrogate: identifier columns replaced by fresh ones.
-        original: the table before anything was left out.
-        raw: the table before `prepare`.
-        receipts: what `prepare` did.
-    """
-
-    table: Table
-    dropped: Mapping[str, str]
-    surrogate: tuple[str, ...]
-    original: Table
-    receipts: tuple[Mapping[str, Any], ...]
-    raw: Table
-
-
 def run(
     table: Table,
     plan: Plan,
@@ -115,7 +91,7 @@ def run(
     A ``tuner`` first finds the plan's free settings on train alone.
     """
     measures = measures_of(plan)
-    ready = make_ready(table, plan)
+    ready = make_ready(table, plan, seed)
     fit_columns(measures, ready.table.schema)
     progress("split")
     rows_of_train, held = split(ready, plan, seed, holdout)
@@ -154,6 +130,7 @@ def run(
         level=gating.level(plan.replicates),
         margins=plan.margins,
         noise=noise_of(steps, block),
+        published=ready.published,
         **vars(plan.distance),
     )
     findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
@@ -208,7 +185,7 @@ def assess(
     if not synthetic:
         raise InputError("no synthetic table to judge: name at least one file")
     measures = measures_of(plan)
-    ready = make_ready(original, plan)
+    ready = make_ready(original, plan, seed)
     fit_columns(measures, ready.table.schema)
     shared, notes = common(ready.table, synthetic, holdout)
     train = ready.table.select(shared)
@@ -232,6 +209,7 @@ def assess(
         release,
         level=gating.level(len(release)),
         margins=plan.margins,
+        published=ready.published,
         **vars(plan.distance),
     )
     findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
@@ -246,92 +224,11 @@ def assess(
 
 def learnt_from(table: Table, plan: Plan, *, seed: int, holdout: Table | None = None) -> Block:
     """The rows of train, encoded, as `run` with the same seed would have them."""
-    ready = make_ready(table, plan)
+    ready = make_ready(table, plan, seed)
     fit_columns(measures_of(plan), ready.table.schema)
     rows, _ = split(ready, plan, seed, holdout)
     train = ready.table.take(rows)
     return fit_encoding(train).encode(train)
-
-
-def make_ready(table: Table, plan: Plan) -> Ready:
-    """Apply the plan's schema and `prepare`, and set aside what is never synthesised."""
-    plan.check(table.schema)
-    table = table.with_schema(table.schema.update(plan.looks))
-    if table.rows < plan.min_rows:
-        raise TableError(
-            f"the table has {table.rows} rows; fewer than {plan.min_rows} people cannot be "
-            "protected by synthesis (plan key min_rows)"
-        )
-    prepared, sentences = prepare(table, plan.prepare)
-    dropped, surrogate = {}, []
-    for column in prepared.schema:
-        look = plan.columns.get(column.name, {})
-        if column.role is Role.KEEP:
-            continue
-        if column.kind is Kind.IDENTIFIER or column.role is Role.IDENTIFIER:
-            if look.get("identifier", "drop") == "surrogate":
-                surrogate.append(column.name)
-            else:
-                dropped[column.name] = "a direct identifier"
-        elif column.kind is Kind.TEXT:
-            dropped[column.name] = "free text, which may name people"
-        if column.name in dropped:
-            _refuse_wanted(column.name, look, dropped[column.name])
-    rest = [name for name in prepared.names if name not in dropped and name not in surrogate]
-    if not rest:
-        raise TableError(
-            "no column is left to synthesise: all are identifiers or free text "
-            f"({', '.join(dropped)}); set their kind in the plan if that is wrong"
-        )
-    if all(prepared.schema[name].role is Role.KEEP for name in rest):
-        raise TableError(
-            "every column is kept as it is: nothing would be synthetic; give at least "
-            "one column another role than keep"
-        )
-    check_left(plan, rest)
-    receipts = tuple(_receipt("prepare", {"did": sentence}) for sentence in sentences)
-    return Ready(prepared.select(rest), dropped, tuple(surrogate), prepared, receipts, table)
-
-
-def _refuse_wanted(name: str, look: Mapping[str, Any], why: str) -> None:
-    """Nothing would be said of a column that the plan has attacked, or attacked with."""
-    role = look.get("role")
-    if role in _WANTED and "kind" not in look and "identifier" not in look:
-        expected = f'a kind beside it, such as kind = "category": as it reads it is dropped ({why})'
-        raise PlanError(f"columns.{name}.role", role, expected)
-
-
-def split(
-    ready: Ready, plan: Plan, seed: int, holdout: Table | None
-) -> tuple[NDArray[np.int64], Table]:
-    """Rows of train, at random, and the rest as holdout; or all rows, and a holdout brought."""
-    table = ready.table
-    if holdout is not None:
-        return np.arange(table.rows), _prepared(holdout, ready, plan)
-    rng = stream(seed, "split")
-    order = rng.permutation(table.rows)
-    if plan.split.strata is not None:
-        codes = table.column(plan.split.strata).combine_chunks().dictionary_encode().indices
-        level = codes.fill_null(-1).to_numpy(zero_copy_only=False)
-        # Sorted by level in random order inside: every stride takes its share of each level.
-        order = order[np.argsort(level[order], kind="stable")]
-        place = np.arange(table.rows) * plan.split.train
-        chosen = np.floor(place + plan.split.train) > np.floor(place)
-        return np.sort(order[chosen]), table.take(order[~chosen])
-    size = min(max(round(table.rows * plan.split.train), 1), table.rows - 2)
-    return np.sort(order[:size]), table.take(order[size:])
-
-
-def _prepared(holdout: Table, ready: Ready, plan: Plan) -> Table:
-    """A holdout that was brought, after the same steps as the table."""
-    raw = alike(holdout, ready.raw, "the holdout")
-    if raw.rows < _LEAST_HOLDOUT:
-        raise TableError(
-            f"the holdout has {raw.rows} rows: at least {_LEAST_HOLDOUT} are needed to compare "
-            "with; leave out --holdout to split the table instead"
-        )
-    held, _ = prepare(raw, plan.prepare)
-    return alike(held.select(list(ready.table.names)), ready.table, "the holdout")
 
 
 def _encode(
@@ -339,7 +236,7 @@ def _encode(
 ) -> tuple[Block, Block, Block]:
     """Train, and the two halves of the holdout (empty where there is none)."""
     block = encoding.encode(train)
-    if held is None or held.rows < _LEAST_HOLDOUT:
+    if held is None or held.rows < LEAST_HOLDOUT:
         nobody = block.take(np.zeros(0, dtype=np.int64))
         return block, nobody, nobody
     other = encoding.encode(held)
@@ -388,6 +285,8 @@ def _judged(
     progress("profile")
     holdout = stack([evidence.control, evidence.fresh]) if evidence.has_holdout else None
     summaries["columns"] = profile(evidence.train, holdout, evidence.release)
+    if worst := worst_pairs(summaries):
+        summaries["crossed"] = crosstabs(evidence.train, evidence.release[0], worst)
     return findings, summaries
 
 

@@ -26,6 +26,7 @@ _WORDS_BY_TOPIC = {
     "occupation profession beruf ocupacion profesion professione job metier education "
     "bildung schooling diplome veteran household haushalt menage hogar",
 }  # fmt: skip
+_BORN = frozenset(_WORDS_BY_TOPIC["age and birth"].split())
 _WORDS = frozenset(word for words in _WORDS_BY_TOPIC.values() for word in words.split())
 
 
@@ -37,3 +38,13 @@ def likely_quasi(name: str) -> bool:
         (True, True, False)
     """
     return bool((words_of(name) | {plain(name)}) & _WORDS)
+
+
+def tells_age(name: str) -> bool:
+    """Tell whether a column's name says that it holds an age or a birth.
+
+    Example:
+        >>> tells_age("age"), tells_age("date_of_birth"), tells_age("region")
+        (True, True, False)
+    """
+    return bool((words_of(name) | {plain(name)}) & _BORN)

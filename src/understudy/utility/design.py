@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,19 +12,13 @@ from numpy.typing import NDArray
 
 from understudy.tables.encode import Block
 from understudy.tables.schema import Kind, Schema
-from understudy.utility.formula import NUMERIC, Comparison, Factor, Formula, FormulaError, Term
+from understudy.utility.condition import all_true, check_test, kind_of, numbers
+from understudy.utility.formula import NUMERIC, Factor, Formula, Term
+from understudy.utility.grammar import Comparison, FormulaError
 
 Floats = NDArray[np.float64]
 MOST_COLUMNS = 300
 _MOST_LEVELS = 100  # distinct values of a number in C()
-_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _APPLY: Mapping[str, Callable[[Any], Any]] = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt}
 
 
@@ -40,7 +33,7 @@ def check_columns(
     for factor in formula.factors:
         _check_factor(factor, schema)
     for test in tests:
-        _check_test(test, schema)
+        check_test(test, schema)
     response = formula.response
     if (
         response.kind != "score"
@@ -58,32 +51,13 @@ def check_columns(
 
 
 def _check_factor(factor: Factor, schema: Schema) -> None:
-    kind = _kind(factor.column, schema)
+    kind = kind_of(factor.column, schema)
     if factor.test is not None:
-        _check_test(factor.test, schema)
+        check_test(factor.test, schema)
     elif factor.kind in ("power", *NUMERIC) and kind is not Kind.NUMBER:
         raise FormulaError(f"{factor} needs a number, and column {factor.column} has levels")
     elif factor.kind == "score" and kind is not Kind.ORDINAL:
         raise FormulaError(f"{factor} needs ordered levels: set the kind of the column to ordinal")
-
-
-def _check_test(test: Comparison, schema: Schema) -> None:
-    kind = _kind(test.column, schema)
-    if kind is Kind.NUMBER and test.quoted:
-        raise FormulaError(f"column {test.column} is a number: compare it with one, without quotes")
-    if kind is not Kind.NUMBER and test.operator not in ("==", "!="):
-        raise FormulaError(f"column {test.column} has levels: they compare by == and != only")
-
-
-def _kind(name: str, schema: Schema) -> Kind:
-    if name not in schema:
-        raise FormulaError(
-            f"there is no column {name!r} after preparation; there are: {', '.join(schema.names)}"
-        )
-    kind = schema[name].kind
-    if kind is Kind.DATETIME:
-        raise FormulaError(f"column {name} is a date: band it in [[prepare]] to use it as levels")
-    return kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +122,7 @@ class Design:
         Hastie 1992), but for main effects after the first where there is no intercept.
         """
         levels, labels = {}, {}
-        inside, _ = _tested(tests, train)
+        inside, _ = all_true(tests, train)
         telling = (_telling(_value(formula.response, train), family) & inside, inside)
         for factor in dict.fromkeys(f for term in formula.terms for f in term):
             if _has_levels(factor, train):
@@ -163,7 +137,7 @@ class Design:
 
     def rows(self, block: Block) -> Rows:
         """The complete rows of a table that the tests let in: O(n · p)."""
-        inside, absent = _tested(self.tests, block)
+        inside, absent = all_true(self.tests, block)
         values = {
             factor: _value(factor, block)
             for factor in self.formula.factors
@@ -172,7 +146,7 @@ class Design:
         codes = {factor: self._codes(factor, block) for factor in self.levels}
         for value in values.values():
             absent |= ~np.isfinite(value)
-        weight = None if self.weights is None else _numbers(block, self.weights)
+        weight = None if self.weights is None else numbers(block, self.weights)
         if weight is not None:
             absent |= ~(np.isfinite(weight) & (weight > 0))
         unseen = np.zeros(block.rows, dtype=np.bool_)
@@ -208,7 +182,7 @@ class Design:
     def _codes(self, factor: Factor, block: Block) -> NDArray[np.int64]:
         """Position of each row's level; −1 where missing, −2 where train lacks it."""
         if factor.column in block.values:
-            value = _numbers(block, factor.column)
+            value = numbers(block, factor.column)
             gone = np.isnan(value)
         else:
             value = block.codes[factor.column].astype(np.float64)
@@ -223,12 +197,12 @@ class Design:
 def _value(factor: Factor, block: Block) -> Floats:
     """A factor without levels as a number; NaN where it has none."""
     if factor.test is not None:
-        true, absent = _tested((factor.test,), block)
+        true, absent = all_true((factor.test,), block)
         return np.where(absent, np.nan, true.astype(np.float64))
     if factor.kind == "score":
         codes = block.codes[factor.column]
         return np.where(codes < block.encoding[factor.column].size, codes.astype(float), np.nan)
-    value = _numbers(block, factor.column)
+    value = numbers(block, factor.column)
     with np.errstate(all="ignore"):  # what has no logarithm is missing
         if factor.kind == "power":
             return np.asarray(value**factor.power, dtype=np.float64)
@@ -257,7 +231,7 @@ def _levels(
     """Levels of a factor, its reference first."""
     name, encoding = factor.column, train.encoding[factor.column]
     if encoding.is_numeric:
-        value = _numbers(train, name)
+        value = numbers(train, name)
         levels = np.unique(value[~np.isnan(value)])
         labels = [f"{level:g}" for level in levels]
         if len(levels) > _MOST_LEVELS:
@@ -308,42 +282,6 @@ def _name(
         for factor, level in parts
     ]
     return " × ".join(words) or "Intercept"
-
-
-def _tested(
-    tests: Sequence[Comparison], block: Block
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Rows for which every test is true, and rows for which one cannot be told."""
-    inside, absent = (np.full(block.rows, value) for value in (True, False))
-    for test in tests:
-        compare = _COMPARE[test.operator]
-        if test.column in block.values:
-            value = _numbers(block, test.column)
-            absent |= np.isnan(value)
-            inside &= np.isnan(value) | np.asarray(compare(value, float(test.literal)))
-        else:
-            encoding, codes = block.encoding[test.column], block.codes[test.column]
-            gone = codes == encoding.missing
-            absent |= gone
-            # A level that train lacks is some other level, unless it is the one asked for.
-            at = encoding.levels.index(test.literal) if test.literal in encoding.levels else -1
-            inside &= gone | np.asarray(compare(codes, at))
-    return inside, absent
-
-
-def _numbers(block: Block, name: str) -> Floats:
-    """Values as the table has them: huge whole numbers are held from an offset."""
-    numeric = block.encoding[name].numeric
-    return block.values[name] + float(0 if numeric is None else numeric.offset)
-
-
-def lacks(test: Comparison, train: Block) -> bool:
-    """Whether a test names a level that train does not have.
-
-    Its rows in other tables would be taken for rows of another level.
-    """
-    column = train.encoding[test.column]
-    return test.column not in train.values and test.literal not in column.levels
 
 
 def _allowed(response: Floats, family: str) -> NDArray[np.bool_]:

@@ -7,44 +7,15 @@ functions; there is nothing else that it could say.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-LONGEST = 1000  # characters
+from understudy.utility.grammar import OPERATORS, Comparison, FormulaError, Words, comparison
+
 _DEEPEST = 20  # parentheses
 _MOST_TERMS = 200
 _MOST_POWER = 9
 NUMERIC = ("log", "log1p", "sqrt")
 _CALLS = (*NUMERIC, "score")
-OPERATORS = ("==", "!=", "<=", ">=", "<", ">")
-_TOKEN = re.compile(
-    r"""\s*(?:
-        (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-      | (?P<name>[^\W\d][\w.]*)
-      | `(?P<quoted>[^`]+)`
-      | '(?P<single>[^']*)' | "(?P<double>[^"]*)"
-      | (?P<sign>\*\*|==|!=|<=|>=|[~+\-*:^(),<>&])
-    )""",
-    re.VERBOSE,
-)
-
-
-class FormulaError(ValueError):
-    """A formula that cannot be read; the message says where and what was expected."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison of a column with a level or a number, such as ``sex == 'f'``."""
-
-    column: str
-    operator: str
-    literal: str
-    quoted: bool
-
-    def __str__(self) -> str:
-        return f"{self.column} {self.operator} {self.literal}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +81,7 @@ def parse_formula(text: str) -> Formula:
         >>> found.columns, [":".join(map(str, term)) for term in found.terms]
         (('outcome', 'sex', 'age'), ['', 'sex', 'age', 'sex:age'])
     """
-    words = _Words.of(text)
+    words = Words.of(text)
     response = _response(words)
     words.need("~")
     terms = _sum(words, [()])
@@ -128,91 +99,15 @@ def parse_subset(text: str) -> tuple[Comparison, ...]:
         >>> [str(test) for test in parse_subset("age >= 18 & sex == 'f'")]
         ['age >= 18', 'sex == f']
     """
-    words = _Words.of(text)
-    tests = [_test(words, words.name())]
+    words = Words.of(text)
+    tests = [comparison(words, words.name())]
     while words.take("&"):
-        tests.append(_test(words, words.name()))
-    words.end()
+        tests.append(comparison(words, words.name()))
+    words.end("the end, or &")
     return tuple(tests)
 
 
-@dataclass
-class _Words:
-    """The formula's words, from left to right."""
-
-    words: list[tuple[str, str, int]]
-    place: int = 0
-    depth: int = field(default=0)
-
-    @classmethod
-    def of(cls, text: str) -> _Words:
-        if not isinstance(text, str) or not text.strip():
-            raise FormulaError("it is empty")
-        if len(text) > LONGEST:
-            raise FormulaError(f"it is longer than {LONGEST} characters")
-        return cls(list(_split(text)))
-
-    @property
-    def kind(self) -> str:
-        return self.words[self.place][0] if self.place < len(self.words) else ""
-
-    @property
-    def text(self) -> str:
-        return self.words[self.place][1] if self.place < len(self.words) else ""
-
-    def take(self, *signs: str) -> bool:
-        """Pass a sign if it is next."""
-        found = self.kind == "sign" and self.text in signs
-        self.place += found
-        return found
-
-    def need(self, sign: str) -> None:
-        if not self.take(sign):
-            self.wrong(f"{sign}")
-
-    def name(self) -> str:
-        """Pass a column's name."""
-        if self.kind not in ("name", "quoted"):
-            self.wrong("a column's name")
-        self.place += 1
-        return self.words[self.place - 1][1]
-
-    def whole(self, least: int, most: int) -> int:
-        """Pass a whole number."""
-        if self.kind != "number" or not self.text.isdigit() or not least <= int(self.text) <= most:
-            self.wrong(f"a whole number from {least} to {most}")
-        self.place += 1
-        return int(self.words[self.place - 1][1])
-
-    def end(self) -> None:
-        if self.place < len(self.words):
-            self.wrong("the end, or one of + - * : ^")
-
-    def wrong(self, expected: str) -> None:
-        """Raise, naming the place."""
-        if self.place >= len(self.words):
-            raise FormulaError(f"it ends where {expected} is expected")
-        _, text, at = self.words[self.place]
-        raise FormulaError(f"at character {at + 1} ({text!r}): {expected} is expected there")
-
-
-def _split(text: str) -> Iterator[tuple[str, str, int]]:
-    text, place = text.rstrip(), 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            at = place + len(text[place:]) - len(text[place:].lstrip())
-            raise FormulaError(f"at character {at + 1}: {text[at]!r} has no meaning in a formula")
-        kind = str(found.lastgroup)
-        yield (
-            {"single": "string", "double": "string"}.get(kind, kind),
-            found[kind],
-            found.start(kind),
-        )
-        place = found.end()
-
-
-def _response(words: _Words) -> Factor:
+def _response(words: Words) -> Factor:
     """The left side: a number, a function of one, or a comparison."""
     if words.kind == "name" and words.words[words.place + 1 : words.place + 2]:
         following = words.words[words.place + 1]
@@ -222,14 +117,14 @@ def _response(words: _Words) -> Factor:
                 raise FormulaError("the left side is a number, or a comparison such as y == 'yes'")
             return made[0]
     name = words.name()
-    return _compared(_test(words, name)) if words.text in OPERATORS else Factor("column", name)
+    return _compared(comparison(words, name)) if words.text in OPERATORS else Factor("column", name)
 
 
 def _compared(test: Comparison) -> Factor:
     return Factor("test", test.column, test=test)
 
 
-def _sum(words: _Words, start: list[Term]) -> list[Term]:
+def _sum(words: Words, start: list[Term]) -> list[Term]:
     """Terms joined by + and −."""
     terms = list(start)
     minus = words.take("-")
@@ -251,7 +146,7 @@ def _sum(words: _Words, start: list[Term]) -> list[Term]:
         words.place += 1
 
 
-def _product(words: _Words) -> list[Term]:
+def _product(words: Words) -> list[Term]:
     """``a*b*c``: all products of some of them."""
     terms = _crossed(words)
     while words.take("*"):
@@ -260,7 +155,7 @@ def _product(words: _Words) -> list[Term]:
     return terms
 
 
-def _crossed(words: _Words) -> list[Term]:
+def _crossed(words: Words) -> list[Term]:
     """``a:b:c``."""
     terms = _raised(words)
     while words.take(":"):
@@ -268,7 +163,7 @@ def _crossed(words: _Words) -> list[Term]:
     return terms
 
 
-def _raised(words: _Words) -> list[Term]:
+def _raised(words: Words) -> list[Term]:
     """``(a + b)^2``."""
     terms = _atom(words)
     if not words.take("^", "**"):
@@ -282,7 +177,7 @@ def _raised(words: _Words) -> list[Term]:
     return raised
 
 
-def _atom(words: _Words) -> list[Term]:
+def _atom(words: Words) -> list[Term]:
     if words.take("("):
         words.depth += 1
         if words.depth > _DEEPEST:
@@ -300,7 +195,7 @@ def _atom(words: _Words) -> list[Term]:
     return [(Factor("column", words.name()),)]
 
 
-def _call(words: _Words) -> list[Factor]:
+def _call(words: Words) -> list[Factor]:
     """A function of one column; ``poly`` gives several factors."""
     name = words.name()
     words.need("(")
@@ -320,7 +215,7 @@ def _call(words: _Words) -> list[Factor]:
     elif words.take("^", "**"):
         made = [_power(column, words.whole(1, _MOST_POWER))]
     elif words.text in OPERATORS:
-        made = [_compared(_test(words, column))]
+        made = [_compared(comparison(words, column))]
     words.need(")")
     return made
 
@@ -329,25 +224,13 @@ def _power(column: str, power: int) -> Factor:
     return Factor("power", column, power) if power > 1 else Factor("column", column)
 
 
-def _reference(words: _Words) -> str | None:
+def _reference(words: Words) -> str | None:
     if not words.take(","):
         return None
     if words.kind not in ("string", "number"):
         words.wrong("the reference level in quotes")
     words.place += 1
     return words.words[words.place - 1][1]
-
-
-def _test(words: _Words, column: str) -> Comparison:
-    operator = words.text
-    if words.kind != "sign" or not words.take(*OPERATORS):
-        words.wrong(f"one of {' '.join(OPERATORS)}")
-    sign = "-" if words.take("-") else ""
-    if words.kind not in ("string", "number") or (sign and words.kind != "number"):
-        words.wrong("a level in quotes or a number")
-    words.place += 1
-    kind, text, _ = words.words[words.place - 1]
-    return Comparison(column, operator, sign + text, kind == "string")
 
 
 def _merged(*terms: Term) -> Term:

@@ -13,9 +13,9 @@ from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
 from understudy.kernels.resample import z_of
 from understudy.kernels.rows import overlap, overlap_null
 from understudy.tables.encode import Block
+from understudy.utility.grouping import GROUPS, grouping
 
 _NULLS = 20
-_GROUPS = 12  # groups of a column in a pair: enough to see dependence, few enough to count
 _MOST_PAIRS = 2000
 
 
@@ -79,7 +79,7 @@ class Pairs(Measure):
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
     ) -> PairsJudge:
         """Group train's columns."""
-        groups = {name: _grouping(evidence.train, name) for name in evidence.drawn}
+        groups = {name: _grouped(evidence.train, name) for name in evidence.drawn}
         pairs = list(combinations(evidence.drawn, 2))
         if len(pairs) > _MOST_PAIRS:
             chosen = np.sort(rng.choice(len(pairs), _MOST_PAIRS, replace=False))
@@ -135,7 +135,7 @@ class PairsJudge(Judge):
         value, null = float(found[:, 0].mean()), float(found[:, 1].mean())
         spread = float(found[:, 2].mean())
         worst = int(np.argmax(found[:, 0] - found[:, 1]))
-        note = f"{len(self.pairs)} pairs in at most {_GROUPS} groups per column"
+        note = f"{len(self.pairs)} pairs in at most {GROUPS} groups per column"
         target = " × ".join(self.pairs[worst])
         level = self.evidence.level
         # The worst was chosen among all pairs: its interval holds for all of them together.
@@ -191,16 +191,7 @@ def _distance(
     )
 
 
-def _grouping(train: Block, name: str) -> NDArray[np.int64]:
-    """Group of each code: neighbouring cells together, rare levels in one group."""
+def _grouped(train: Block, name: str) -> NDArray[np.int64]:
     encoding = train.encoding[name]
     counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
-    if encoding.size <= _GROUPS:
-        group = np.arange(encoding.size)
-    elif encoding.is_nominal:
-        group = np.minimum(np.argsort(np.argsort(-counts, kind="stable")), _GROUPS - 1)
-    else:
-        before = np.cumsum(counts) - counts
-        group = np.minimum(before * _GROUPS // max(counts.sum(), 1), _GROUPS - 1)
-    last = int(group.max(initial=-1)) + 1
-    return np.append(group, [last, last + 1]).astype(np.int64)
+    return grouping(encoding, counts)

@@ -19,14 +19,10 @@ from understudy.kernels.regression import (
 from understudy.tables.encode import Block
 from understudy.tables.schema import Role, Schema
 from understudy.utility.coefficient_table import LEAST
-from understudy.utility.design import Design, DesignError, Rows, check_columns, lacks
-from understudy.utility.formula import (
-    Comparison,
-    Formula,
-    FormulaError,
-    parse_formula,
-    parse_subset,
-)
+from understudy.utility.condition import lacks
+from understudy.utility.design import Design, DesignError, Rows, check_columns
+from understudy.utility.formula import Formula, parse_formula, parse_subset
+from understudy.utility.grammar import Comparison, FormulaError
 
 
 @dataclass(frozen=True)
