@@ -95,9 +95,9 @@ def test_each_table_has_a_caption_and_scoped_headings(html: str, read: Reader) -
 def test_each_chart_has_words_a_specification_and_a_table(read: Reader) -> None:
     charts = [attrs for _, attrs, _ in read.elements if "data-chart" in attrs]
     specs = {attrs.get("id"): text for attrs, text in read.scripts}
-    maps, given, attacks, noise, listed, ratios, cells = 2, 1, 1, 1, 2, 1, 2
+    maps, given, attacks, listed, ratios, cells = 2, 1, 1, 2, 1, 2
     drawn = len(GATES) + 3 + 1 + 3 + len(HOSTILE) + 1 + 3 + 2
-    assert len(charts) == drawn + maps + given + attacks + noise + listed + ratios + cells
+    assert len(charts) == drawn + maps + given + attacks + listed + ratios + cells
     for chart in charts:
         assert chart["role"] == "img"
         assert "table" in str(chart["aria-label"])
