@@ -135,6 +135,22 @@ def test_whom_the_search_finds_first_need_not_be_nearest_at_worst(few, monkeypat
     assert alone.too_near(query).tolist() == [True, True]
 
 
+def test_too_many_gaps_to_try_make_it_harder_to_stay():
+    """Twins of whom one number is known: 2^14 corners are not tried, and they count as apart."""
+    ends = np.array([[-1.0], [1.0]])
+    columns, values = [[c] for c in range(15)], [20 * ends] + [ends] * 14
+    gaps = np.full((2, 15), np.nan)
+    gaps[:, 0] = 0.0
+    others = np.eye(15)[:3] + 15 * np.eye(15)[0]
+    query = np.zeros((1, 15))
+    query[0, 0] = -14.0
+    found = Mahalanobis(np.concatenate([gaps, others]), Exact(np.eye(15), columns, values))
+    assert found.too_near(query).tolist() == [True] and found.skipped > 0
+    gaps[:, 5:] = 0.0  # four numbers unknown: at most 2 apart in each
+    found = Mahalanobis(np.concatenate([gaps, others]), Exact(np.eye(15), columns, values))
+    assert found.too_near(query).tolist() == [False] and found.skipped == 0
+
+
 def test_a_record_of_which_nothing_is_known_is_near_to_everybody():
     rows = [[0.0], [1.0], [5.0]]
     assert too_near(rows, [[np.nan]]) == [True]

@@ -38,8 +38,15 @@ class Mahalanobis:
     """The filter for one table of originals.
 
     Attributes:
-        skipped: pairs of originals with too many missing values to try all of them: taken for
-            far apart, which keeps fewer synthetic rows.
+        skipped: comparisons of originals with too many missing values to try all of them: taken
+            for far apart, which keeps fewer synthetic rows.
+
+    Example:
+        >>> from understudy.kernels.worst_case import Exact
+        >>> ends = np.array([[0.0], [9.0]])
+        >>> people = Mahalanobis(np.array([[0.0], [1.0], [9.0]]), Exact(np.eye(1), [[0]], [ends]))
+        >>> people.too_near(np.array([[0.5], [3.0], [8.0]])).tolist()
+        [True, False, True]
     """
 
     def __init__(self, originals: Floats, case: WorstCase) -> None:

@@ -128,7 +128,7 @@ class DistanceFilter(Protection):
         if found.condition is not None:
             numbers["condition number"] = float(f"{found.condition:.3g}")
         if found.skipped():
-            numbers["pairs of people with too many missing values to try all"] = found.skipped()
+            numbers["comparisons of people with too many gaps to try all"] = found.skipped()
         moved = shifts(replicate, full)
         numbers |= {f"shift of {one['name']}": one["shift"] for one in moved}
         summary = {"columns": moved, **view(found.space, train, replicate, bad, full)}

@@ -78,7 +78,7 @@ class Comparison:
         columns: the columns that are compared.
         left_out: columns that are not (or not all of which is), and why.
         too_near: tells which rows of a block the filter takes out.
-        skipped: how many pairs of originals were taken for far apart, untried.
+        skipped: how often two originals were taken for far apart, untried.
         space: the terms of a Mahalanobis distance.
     """
 
