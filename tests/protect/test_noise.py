@@ -330,6 +330,14 @@ def test_the_note_gives_the_law_and_no_ecap_reaches_the_release(tmp_path, monkey
     assert "`noise` took out" not in note and "price" not in note.split("drawn once")[1]
 
 
+@pytest.mark.parametrize("bound", [0.1, 0.2])
+def test_nobody_who_can_be_is_above_the_bound_and_somebody_is_near_it(train, bound):
+    step = Noise.from_settings("p", {"columns": {"height": HEIGHTS}, "bound": bound})
+    cover = step.cover(train, "height")
+    risk = cover.risk(np.linspace(cover.bottom - 9, cover.top + 9, 4001))
+    assert 0.9 * bound < risk.max() <= bound
+
+
 def test_the_law_says_nothing_of_the_data():
     """Two tables of as many people: the same noise and thresholds. Nobody can compute back."""
     laws = []

@@ -189,6 +189,11 @@ def test_shrunk_numbers_are_stretched_before_they_are_compared():
     shrunk = cover.apply(values, b"key")
     assert np.allclose(cover.stretched(shrunk), plain.apply(values, b"key"))
     assert shrunk.std() < plain.apply(values, b"key").std()
+    both = [
+        world.found(noisy(world, one), one, source=object(), columns=entry)[1]["ecap"][0]["claims"]
+        for one in (step, noise(entry))
+    ]
+    assert both[0]["counted"] == both[1]["counted"] and both[0]["counted"]["recall"] > 0
 
 
 def test_the_walk_passes_the_noise_on():
