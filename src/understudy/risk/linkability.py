@@ -117,7 +117,9 @@ class LinkabilityJudge(Judge):
             return absent(NAME, self.sides)
         k = self.settings.neighbours
         if release.rows <= k:
-            return absent(NAME, f"the release has {release.rows} rows: any k = {k} are everybody's")
+            return absent(
+                NAME, f"the release has no more than k = {k} rows: they are near to everybody"
+            )
         rows = mixed(release, self.evidence.drawn, rng)
         people = stack([self.people, self.held])
         first, second = (self._nearest(side, rows, people, map_) for side in self.sides)
