@@ -62,8 +62,7 @@ class Sequential:
         """
         if any(visit.model.fixed for visit in self.visits):
             return "partial"
-        drawn = any(getattr(visit.model, "bootstrap", False) for visit in self.visits)
-        return "proper" if drawn else "simple"
+        return "proper" if any(visit.model.proper for visit in self.visits) else "simple"
 
     def fit(self, train: Block, *, seed: int, map_: Map = map) -> FittedSequence:
         """Fit every visit on train; they do not depend on one another, so ``map_`` may be a pool.
