@@ -5,6 +5,7 @@ from understudy.risk.closeness import Closeness
 from understudy.risk.copies import Copies
 from understudy.risk.likeness import Likeness
 from understudy.risk.nearer import Nearer
+from understudy.risk.posterior import Posterior
 from understudy.risk.uniques import Uniques
 
 MEASURES = {
@@ -14,4 +15,5 @@ MEASURES = {
     "copies": Copies,
     "likeness": Likeness,
     "attribute": Attribute,
+    "posterior": Posterior,
 }

@@ -139,7 +139,7 @@ def run(
     drawn = [
         fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
     ]
-    maker = Maker(fitted)
+    maker = Maker(fitted, block, tuple(item.block for item in drawn), seed)
     release, done = protect(steps, [item.block for item in drawn], block, maker, seed=seed)
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
     evidence = Evidence(

@@ -82,6 +82,7 @@ class Model(Settings, ABC):
         kinds: what it can draw: ``numbers``, ``levels`` or both.
         fixed: it hands out train's own rows, in their order: nothing is drawn.
         beyond: it may draw what nobody in train has.
+        dear: about how many times as long as a tree a fit to the same table takes.
     """
 
     name: ClassVar[str]
@@ -89,6 +90,7 @@ class Model(Settings, ABC):
     kinds: ClassVar[tuple[str, ...]] = ("numbers", "levels")
     fixed: ClassVar[bool] = False
     beyond: ClassVar[bool] = False
+    dear: ClassVar[float] = 1.0
 
     @property
     def proper(self) -> bool:
@@ -112,15 +114,20 @@ class Model(Settings, ABC):
 
 
 class Fitted(ABC):
-    """A fitted synthesizer of ``columns`` given ``given``.
-
-    Class attributes:
-        fast: `swaps` and `left_out` are closed forms, not a refit for each record and candidate.
-    """
+    """A fitted synthesizer of ``columns`` given ``given``."""
 
     columns: tuple[str, ...]
     given: tuple[str, ...]
-    fast: ClassVar[bool] = False
+
+    @property
+    def fast(self) -> bool:
+        """`swaps` is a closed form, not a refit for each record and candidate."""
+        return False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns of train that it learnt from."""
+        return (*self.columns, *self.given)
 
     @abstractmethod
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:

@@ -122,7 +122,6 @@ class FittedDirichlet(Fitted):
     cell: Ints
     given: tuple[str, ...] = ()
     recall: Recall[tuple[Ints, Floats, float]] = field(default_factory=Recall, repr=False)
-    fast: ClassVar[bool] = True
 
     @classmethod
     def of(cls, settings: DirichletMultinomial, train: Block, keys: Ints) -> FittedDirichlet:
@@ -135,6 +134,11 @@ class FittedDirichlet(Fitted):
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
         """The columns that are drawn together."""
         return self.train.names
+
+    @property
+    def fast(self) -> bool:
+        """All answers are closed forms."""
+        return True
 
     @property
     def observed(self) -> bool:

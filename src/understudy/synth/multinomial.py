@@ -43,6 +43,7 @@ class Multinomial(Model):
     """
 
     name: ClassVar[str] = "multinomial"
+    dear: ClassVar[float] = 10.0
     C: float = 1.0
     degree: int = 1
     max_iter: int = 100
