@@ -5,6 +5,7 @@ from understudy.synth.boosted import Boost
 from understudy.synth.cart import Cart
 from understudy.synth.dirichlet import DirichletMultinomial
 from understudy.synth.keep import Keep
+from understudy.synth.likelihood import MultinomialML
 from understudy.synth.marginal import Marginal
 from understudy.synth.mixture import Mixture
 from understudy.synth.multinomial import Multinomial
@@ -17,4 +18,5 @@ MODELS: dict[str, type[Model]] = {
     "marginal": Marginal,
     "mixture": Mixture,
     "multinomial": Multinomial,
+    "multinomial-ml": MultinomialML,
 }

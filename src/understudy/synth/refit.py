@@ -45,7 +45,7 @@ def swap_by_refit(
     names = base.reads
     before = np.array([base.log_prob(replicate) for replicate in replicates])
     own = train.select(names)
-    first, same = _distinct(candidates.select(names))
+    first, same = distinct(candidates.select(names))
     after = [
         before
         if _equal(own, record, candidates, int(row))
@@ -108,8 +108,10 @@ def _columns(block: Block) -> Floats:
     return np.stack(parts, axis=1)
 
 
-def _distinct(candidates: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct(candidates: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First row of each distinct candidate, and which of them each row is."""
+    if not candidates.names:
+        return np.zeros(min(candidates.rows, 1), np.int64), np.zeros(candidates.rows, np.int64)
     _, first, same = np.unique(_columns(candidates), axis=0, return_index=True, return_inverse=True)
     return first, same.ravel()
 
