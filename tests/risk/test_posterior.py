@@ -15,15 +15,16 @@ from understudy.evidence import Evidence
 from understudy.results import Verdict
 from understudy.risk import candidates as sets
 from understudy.risk.posterior import Posterior
-from understudy.risk.posterior_records import Attack, attack
+from understudy.risk.posterior_records import Attack, attack, likelihood
 from understudy.seeds import stream
-from understudy.study.source import Maker
+from understudy.study.source import FOLDS, Maker
 from understudy.synth.cart import Cart
 from understudy.synth.dirichlet import DirichletMultinomial
 from understudy.synth.keep import Keep
+from understudy.synth.likelihood import MultinomialML
 from understudy.synth.marginal import Marginal
 from understudy.synth.multinomial import Multinomial
-from understudy.synth.sequence import Sequential, Visit
+from understudy.synth.sequence import Sequential, Visit, fit_visit
 from understudy.tables.encode import Block, fit_encoding, stack
 from understudy.tables.schema import Column, Kind, Role, Schema
 from understudy.tables.table import Table
@@ -107,6 +108,11 @@ PARTIAL = [
     Visit(Keep(), ("sex",)),
     Visit(DirichletMultinomial(prior=0.2), ("grade", "town"), (), "sex"),
 ]
+LIKELIHOOD = [
+    Visit(Keep(), ("sex",)),
+    Visit(MultinomialML(ridge=0.1), ("grade",), ("sex",)),
+    Visit(MultinomialML(ridge=0.1), ("town",), ("sex", "grade")),
+]
 LOGIT = [
     Visit(Keep(), ("sex",)),
     Visit(Marginal(), ("grade",)),
@@ -140,6 +146,20 @@ def test_posterior_is_bayes_rule_by_refits(make, visits, columns, prior):
         max(row[1] / row[0] for row in truth)
     )
     assert agreed.asked and (agreed.worst < 1e-9).all() and len(agreed.worst) == 14
+
+
+@pytest.mark.parametrize("prior", ["model", "uniform"])
+def test_maximum_likelihood_in_a_partial_synthesis(make, prior):
+    """The chain of the published application: each column given the kept one and those before."""
+    table = with_roles(levels(make, 24, 3), "grade", "town", sex="keep")
+    evidence = made(table, LIKELIHOOD)
+    judge, _ = judged(evidence, prior=prior)
+    result, agreed = judge.attacked(map)
+    truth = by_refits(evidence, LIKELIHOOD, ("grade", "town"), (0, 5, 23), prior)
+    for place, record in enumerate((0, 5, 23)):
+        assert result.prior.truth[record] == pytest.approx(truth[place][0], abs=1e-3)
+        assert result.after.truth[record] == pytest.approx(truth[place][1], abs=2e-3)
+    assert agreed.decides and (agreed.worst < 0.01).all()
 
 
 def test_models_that_can_only_be_refitted(make):
@@ -298,6 +318,47 @@ def test_a_number_is_guessed_by_cell(make):
         assert age.low[record] == point[np.searchsorted(total, 0.05 - 1e-12)]
         assert age.high[record] == point[np.searchsorted(total, 0.95 - 1e-12)]
     assert "age" in judge.summaries(rng=stream(1))["posterior"]["numbers"]
+
+
+def test_the_records_own_number_changes_nothing(make):
+    """Where exact values are handed out, a cell's candidate is another value than the record's."""
+    table = with_roles(make.mixed(60, 3, names=("sex", "income")), "income")
+    visits = [Visit(Marginal(), ("sex",)), Visit(Marginal(smooth=False), ("income",))]
+    evidence = made(table, visits, m=1, shared=10)
+    judge, _ = judged(evidence, prior="uniform", checks=0)
+    (group,) = judge.candidates.groups
+    change = likelihood(evidence.source, group.records, group.sets[0], group.own[0],
+                        evidence.source.drawn)  # fmt: skip
+    assert (change[:, np.arange(60), group.own[0]] == 0.0).all()
+    raw = evidence.source.swaps(group.records, group.sets[0], evidence.source.drawn)
+    assert (raw[:, np.arange(60), group.own[0]] != 0.0).any()
+
+
+def test_the_prior_where_later_columns_predict_from_the_sensitive_one(make):
+    """Trees of the sensitive column given all others, each record scored by a fit without it."""
+    table = with_roles(levels(make, 120, 12), "sex")
+    visits = [Visit(Marginal(), ("town",)), Visit(Cart(min_leaf=10), ("sex",), ("town",)),
+              Visit(Cart(min_leaf=10), ("grade",), ("town", "sex"))]  # fmt: skip
+    evidence = made(table, visits, m=1)
+    judge, found = judged(evidence, checks=0)
+    result, _ = judge.attacked(map)
+    fold = stream(1, "folds").permutation(120) % FOLDS
+    informed, train = replace(visits[1], given=("grade", "town")), evidence.train
+    for number in (0, 7):
+        part = np.flatnonzero(fold == number)
+        fit = fit_visit(train.take(np.flatnonzero(fold != number)), 1, informed)
+        share = 0.99 * np.exp(fit.log_density(train.take(part))) + 0.01 / 2
+        np.testing.assert_allclose(result.prior.truth[part], share, rtol=1e-9)
+    # Sex and grade go together in 80%, which only grade tells.
+    assert found["posterior.prior_correct"].value > 0.75
+
+
+def test_the_largest_ratio_of_a_sample_is_not_that_of_all(make):
+    evidence = made(with_roles(levels(make, 200, 9), "town"), STUMPS, m=1)
+    _, some = judged(evidence, records=30, c=1.5)
+    _, whole = judged(evidence)
+    assert whole["posterior.max_ratio"].high == whole["posterior.max_ratio"].value
+    assert some["posterior.max_ratio"].high > some["posterior.max_ratio"].value
 
 
 # --- a synthesizer that copies fails, one of large leaves holds, a leak moves it ---------------
@@ -481,17 +542,17 @@ def test_a_prior_that_rules_the_truth_out(make):
 
 
 def test_a_synthetic_value_that_no_candidate_could_have_produced(make):
-    """The replicate is impossible whoever the record is: nothing is learnt, the prior stands."""
-    table = with_roles(levels(make, 30, 11), "town")
-    evidence = made(table, STUMPS, m=1)
-    (block,) = evidence.source.drawn
-    strange = block.codes["town"].copy()
-    strange[:3] = block.encoding["town"].unseen
-    odd = block.join(Block(block.encoding, 30, {"town": strange}, {}))
-    source = replace(evidence.source, drawn=(odd,))
-    judge, _ = judged(replace(evidence, source=source, release=(odd,)))
-    result, _ = judge.attacked(map)
-    assert np.isfinite(result.after.truth).all()
+    """Some rows are impossible whoever the record is: they say nothing about anybody."""
+    for visits, settings in ((STUMPS, {}), (LOGIT, {"records": 5})):
+        kept = {"sex": "keep"} if visits is LOGIT else {}
+        evidence = made(with_roles(levels(make, 30, 11), "town", **kept), visits, m=1)
+        (block,) = evidence.source.drawn
+        strange = np.full(30, block.encoding["town"].unseen, dtype=np.int32)
+        odd = block.join(Block(block.encoding, 30, {"town": strange}, {}))
+        source = replace(evidence.source, drawn=(odd,))
+        judge, _ = judged(replace(evidence, source=source, release=(odd,)), **settings)
+        result, _ = judge.attacked(map)
+        np.testing.assert_allclose(result.after.truth, result.prior.truth, rtol=1e-9)
 
 
 def test_calibration_is_what_must_be(make):

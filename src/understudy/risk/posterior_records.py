@@ -198,8 +198,14 @@ def _whole(group: Group, train: Block, who: Attack) -> Found:
 def likelihood(
     source: Source, records: Ints, block: Block, own: Ints, replicates: Sequence[Block]
 ) -> Floats:
-    """Change of log p(Z) against the truth; the truth's own is 0."""
+    """Change of log p(Z) against the truth; the truth's own is 0.
+
+    A replicate that is impossible whoever the record is (NaN for all others) says nothing.
+    """
     change = source.swaps(records, block, replicates)
+    nothing = np.isnan(change)
+    nothing[:, np.arange(len(own)), own] = True
+    change = np.where(nothing.all(axis=2, keepdims=True), 0.0, change)
     # A number's candidate stands for its cell; the record's own candidate is the record itself.
     change[:, np.arange(len(own)), own] = 0.0
     return np.asarray(change, dtype=np.float64)

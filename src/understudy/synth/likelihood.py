@@ -145,14 +145,12 @@ class FittedLikelihood(FittedMultinomial):
         for begin in range(0, len(todo), max(_BATCH // max(size, 1), 1)):
             part = todo[begin : begin + max(_BATCH // max(size, 1), 1)]
             result[:, part] = self._solved(each[part], design[part], label[part], replicates)
-        for spot in np.flatnonzero(strange & ~own):
+        for spot in np.flatnonzero(strange):
             one = moved.take(np.array([spot]))
             result[:, spot] = self.swap(int(each[spot]), one, replicates)[:, 0]
         return result.reshape(len(replicates), len(records), -1)[:, :, same]
 
-    def _solved(
-        self, each: Ints, new: Floats, label: Ints, replicates: Sequence[Block]
-    ) -> Floats:
+    def _solved(self, each: Ints, new: Floats, label: Ints, replicates: Sequence[Block]) -> Floats:
         """Change of log p(Z) for problems in which record ``each`` becomes another."""
         old_label = self._labels[each]
         change = Change(self._design[each], old_label, new, label, np.ones(len(each)))
@@ -261,4 +259,3 @@ class _Released:
 def _design(terms: Terms, rows: Block) -> Floats:
     """Rows × terms, the constant first."""
     return np.concatenate([np.ones((rows.rows, 1)), terms.matrix(rows)], axis=1)
-
