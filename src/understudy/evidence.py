@@ -168,6 +168,10 @@ class Judge(ABC):
         """Curves and tables for the report: aggregates over at least ten rows, never rows."""
         return {}
 
+    def records(self, *, map_: Map = map) -> dict[str, Floats]:
+        """A number for every record of train, by name, for the owner's ledger alone."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Measure(Settings, ABC):

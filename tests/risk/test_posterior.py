@@ -17,6 +17,7 @@ from understudy.risk import candidates as sets
 from understudy.risk.posterior import Posterior
 from understudy.risk.posterior_records import Attack, attack, likelihood
 from understudy.seeds import stream
+from understudy.study.ledger import ledger
 from understudy.study.source import FOLDS, Maker
 from understudy.synth.cart import Cart
 from understudy.synth.dirichlet import DirichletMultinomial
@@ -471,6 +472,22 @@ class Split:
         for place, code in enumerate(self.alone):
             leaf[codes[0] == code] = self.tree.leaves + place
         return leaf
+
+
+def test_the_ledger_has_every_record(make):
+    """Probabilities of each record; null where it was not attacked."""
+    evidence = made(with_roles(levels(make, 60, 9), "town"), STUMPS, m=1)
+    judge, _ = judged(evidence, records=20)
+    result, _ = judge.attacked(map)
+    found = ledger(evidence, np.arange(60), judge.records()).to_pydict()
+    told = [i for i in range(60) if found["posterior_truth"][i] is not None]
+    assert told == result.records.tolist() and len(told) == 20
+    for place, record in enumerate(told):
+        assert found["posterior_truth"][record] == result.after.truth[place]
+        assert found["posterior_prior"][record] == result.prior.truth[place]
+        assert found["posterior_ratio"][record] == pytest.approx(
+            result.after.truth[place] / result.prior.truth[place]
+        )
 
 
 # --- what cannot be said, and what must not be decided -------------------------------------------

@@ -153,9 +153,9 @@ class Change:
 class Refits:
     """Fits to a table with one row changed, many at once, from the fit to the table itself.
 
-    In the coordinates u = Lᵀ(β − β̂) of the one factorised Hessian LLᵀ the problem is nearly a sphere.
-    Quasi-Newton steps (L-BFGS) with safeguarded lengths go on until the gradient is small there;
-    every problem has its own step, all share the matrix products.
+    In the coordinates u = Lᵀ(β − β̂) of the one factorised Hessian LLᵀ every problem is nearly a
+    sphere. Quasi-Newton steps (L-BFGS) with safeguarded lengths go on until the gradient is small
+    there; every problem has its own step, all share the matrix products.
 
     Attributes:
         design: rows × terms.
@@ -278,7 +278,7 @@ class _Steps:
         slope = (self.gradient * self.direction).sum(axis=1)
         first = np.isinf(self.value) & np.isfinite(value)
         low = value <= self.value + _ARMIJO * self.length * slope + 1e-11 * np.abs(value)
-        taken = first | (np.isfinite(value) & low)
+        taken: NDArray[np.bool_] = np.asarray(first | (np.isfinite(value) & low))
         step, turn = asked - self.point, gradient - self.gradient
         good = taken & ~first & ((step * turn).sum(axis=1) > _SMALL)
         slot = self.kept[good] % _MEMORY

@@ -205,6 +205,22 @@ class PosteriorJudge(Judge):
         found, agreed = self._found(whole, map_)
         return {"posterior": summary(self, found, agreed)}
 
+    def records(self, *, map_: Map = map) -> dict[str, NDArray[np.float64]]:
+        """Probability of each record's own values before and after, and their ratio."""
+        done = self.attacked(map_)
+        if done is None:
+            return {}
+        found, rows = done[0], self.evidence.train.rows
+        columns = {
+            "posterior_prior": found.prior.truth,
+            "posterior_truth": found.after.truth,
+            "posterior_ratio": found.ratio,
+        }
+        result = {name: np.full(rows, np.nan) for name in columns}
+        for name, value in columns.items():
+            result[name][found.records] = value
+        return result
+
     def attacked(self, map_: Map = map) -> tuple[Found, Agreement] | None:
         """What the attack with all replicates concludes about each record, if it could be made."""
         if self.why_not or not self._affordable().size:

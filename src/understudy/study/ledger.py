@@ -5,6 +5,8 @@ It names records by their row number in the original file and shows no values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -23,13 +25,21 @@ def unlisted(rows: int) -> str:
     return f"no ledger of records: train has more than {_MOST:,} rows" if rows > _MOST else ""
 
 
-def ledger(evidence: Evidence, rows: NDArray[np.int64], *, map_: Map = map) -> pa.Table | None:
+def ledger(
+    evidence: Evidence,
+    rows: NDArray[np.int64],
+    known: Mapping[str, NDArray[np.float64]] | None = None,
+    *,
+    map_: Map = map,
+) -> pa.Table | None:
     """Distance of each record to the nearest synthetic row, and whether it is unique.
 
     Columns: ``row`` (from 0, in the original file), ``nearest_synthetic`` (the typed distance to
     the nearest row of any replicate), ``nearest_other`` (to the nearest *other* record of train:
     an isolated person has a large one), ``exact`` (some synthetic row equals it), ``unique_quasi``
-    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns).
+    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns). Then
+    what measures say of every record (``known``), such as ``posterior_ratio``; null where they say
+    nothing of it.
 
     Tables of more than 200,000 rows get no ledger yet: it asks for every record.
     """
@@ -50,6 +60,7 @@ def ledger(evidence: Evidence, rows: NDArray[np.int64], *, map_: Map = map) -> p
             "exact": near[:, 0] == 0,
             "unique_quasi": _unique(evidence, quasi) if quasi else np.zeros(train.rows, dtype=bool),
             "unique": _unique(evidence, columns),
+            **{name: pa.array(value, from_pandas=True) for name, value in (known or {}).items()},
         }
     )
 

@@ -152,7 +152,8 @@ def run(
         margins=plan.margins,
         **vars(plan.distance),
     )
-    findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
+    known: dict[str, Any] = {}
+    findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress, known)
     summaries |= sweeps(steps, drawn[0].block, block, maker, seed=seed, progress=progress)
     receipts = [
         *ready.receipts,
@@ -173,7 +174,7 @@ def run(
         plan.sha256, _sizes(train, control, fresh, tables), findings, tuple(receipts), provenance
     )
     progress("records")
-    records = ledger(evidence, rows_of_train, map_=map_)
+    records = ledger(evidence, rows_of_train, known, map_=map_)
     if tuned is not None:
         summaries["tuning"] = tuned.summary()
     points = scatter(evidence, seed=seed) if plan.report.map else None
@@ -359,6 +360,7 @@ def _judged(
     seed: int,
     map_: Map,
     progress: Progress,
+    known: dict[str, Any] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     findings, summaries = judge_all(
         evidence,
@@ -368,6 +370,7 @@ def _judged(
         calibrate=plan.calibrate,
         map_=map_,
         progress=progress,
+        records=known,
     )
     progress("profile")
     holdout = stack([evidence.control, evidence.fresh]) if evidence.has_holdout else None

@@ -126,8 +126,8 @@ class FittedLikelihood(FittedMultinomial):
     ) -> Floats:
         """Fits for all records and candidates, in batches that begin at this fit.
 
-        Candidates that agree on the model's own columns share one. Classes and terms are held; where
-        a candidate brings a class or a level that train lacks, the model is fitted anew.
+        Candidates that agree on the model's own columns share one. Classes and terms are held;
+        where a candidate brings a class or a level that train lacks, the model is fitted anew.
         """
         names = [name for name in candidates.names if name in self.reads]
         first, same = distinct(candidates.select(names))
@@ -234,7 +234,7 @@ class FittedLikelihood(FittedMultinomial):
 
 @dataclass(frozen=True, eq=False)
 class _Released:
-    """A replicate as a logit sees it. Rows of a class that train lacks are impossible, and left out.
+    """A replicate as a logit sees it. Rows of a class that train lacks are left out: impossible.
 
     Attributes:
         design: distinct rows.
