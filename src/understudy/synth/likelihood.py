@@ -7,18 +7,27 @@ record changes is found for many candidates at once, by fits that begin at this 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from understudy.errors import PlanError
 from understudy.kernels import ridge_logit
 from understudy.kernels.multinomial import MultinomialLogit
 from understudy.kernels.ridge_logit import Change, Refits, RidgeLogit
-from understudy.synth.base import Floats, Model, Recall, crossed, require_range
+from understudy.synth.base import (
+    NOWHERE,
+    Floats,
+    Model,
+    Recall,
+    Within,
+    crossed,
+    require_range,
+)
 from understudy.synth.multinomial import FittedMultinomial, require_few
 from understudy.synth.refit import distinct, swap_by_refit
 from understudy.synth.terms import Terms
@@ -32,9 +41,11 @@ _BATCH = 6_000_000  # numbers of the largest array of a batch of problems
 class MultinomialML(Model):
     """Draw one column of few values from p(y = k | x) ∝ exp(xβ_k), β_1 = 0.
 
-    Coefficients maximise log likelihood − ridge/2 · Σβ². They are plugged in, not drawn.
+    Coefficients maximise log likelihood − ridge/2 · Σβ². They are plugged in, or drawn once per
+    replicate from N(β̂, H⁻¹), H the Hessian at the optimum.
 
     Attributes:
+        draw: draw coefficients anew for each replicate.
         ridge: keeps coefficients finite where classes are separated, and collinear terms apart.
         degree: 1 for main effects, 2 or 3 for products of up to so many columns and for powers.
         max_iter: most Newton steps.
@@ -44,6 +55,7 @@ class MultinomialML(Model):
 
     name: ClassVar[str] = "multinomial-ml"
     dear: ClassVar[float] = 3.0
+    draw: bool = False
     ridge: float = 0.01
     degree: int = 1
     max_iter: int = 100
@@ -57,6 +69,11 @@ class MultinomialML(Model):
         require_range(f"{where}.max_iter", self.max_iter, 1, whole=True)
         require_range(f"{where}.max_terms", self.max_terms, 1, whole=True)
         require_range(f"{where}.max_size", self.max_size, 1, whole=True)
+
+    @property
+    def proper(self) -> bool:
+        """Coefficients are drawn anew for each replicate."""
+        return self.draw
 
     def fit(
         self,
@@ -112,8 +129,32 @@ class FittedLikelihood(FittedMultinomial):
 
     @property
     def fast(self) -> bool:
-        """Candidates are fitted many at a time, from this fit."""
-        return True
+        """Candidates are fitted many at a time, from this fit; not where coefficients are drawn."""
+        return not self.settings.draw
+
+    def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
+        """Draw coefficients, if they are drawn, then a class for every row."""
+        if not self.settings.draw or len(self.classes) < 2:
+            return super().sample(given, rng=rng, within=within)
+        noise = rng.standard_normal(self.found.beta.size)
+        moved = solve_triangular(self.found.root, noise, lower=True, trans="T")
+        beta = np.zeros((len(self.classes), self.found.beta.shape[1]))
+        beta[1:] = self.found.beta + moved.reshape(self.found.beta.shape)
+        model = MultinomialLogit(beta[:, 0], beta[:, 1:])
+        plain = replace(self, settings=replace(self.settings, draw=False), model=model)
+        return plain.sample(given, rng=rng, within=within)
+
+    def log_prob(self, replicate: Block) -> float:
+        """Sum of the log probabilities of the classes; marginal over coefficients if drawn.
+
+        The integral over drawn coefficients is by Laplace's method.
+        """
+        if not self.settings.draw or len(self.classes) < 2:
+            return super().log_prob(replicate)
+        if (self._label(replicate) < 0).any():
+            return -np.inf
+        released = self.recall(replicate, self._released)
+        return ridge_logit.log_evidence(released.design, released.times, released.sums, self.found)
 
     def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
         """Real refits, cold: what `swaps` is held against."""
@@ -129,6 +170,8 @@ class FittedLikelihood(FittedMultinomial):
         Candidates that agree on the model's own columns share one. Classes and terms are held;
         where a candidate brings a class or a level that train lacks, the model is fitted anew.
         """
+        if self.settings.draw:
+            return super().swaps(rows, records, candidates, replicates)
         names = [name for name in candidates.names if name in self.reads]
         first, same = distinct(candidates.select(names))
         some = candidates.select(names).take(first)
