@@ -161,7 +161,7 @@ def refits(
     return result, took
 
 
-def main() -> None:
+def main(records: int | None = None, checked: int = CHECKED) -> None:
     with threadpool_limits(1):
         cells()
         folder = os.environ.get("UNDERSTUDY_DATA")
@@ -169,10 +169,8 @@ def main() -> None:
             print("posterior: UNDERSTUDY_DATA names no folder; adult.csv and syc.csv are skipped")
             return
         adult(Path(folder))
-        sizes = [int(word) for word in sys.argv[1:]]
-        records, checked = (*sizes, *(None, CHECKED)[len(sizes) :])[:2]
         partial_synthesis(Path(folder), records, checked)
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -166,7 +166,7 @@ def log_evidence(
         slope = solve_triangular(base.root, slope, lower=True) + point
         bent = _weighted(design, share, times)
         half = solve_triangular(base.root, bent, lower=True)
-        whole = solve_triangular(base.root, half.T, lower=True)
+        whole: Floats = np.asarray(solve_triangular(base.root, half.T, lower=True))
         whole[np.diag_indices_from(whole)] += 1.0
         factor = cho_factor(whole, lower=True)
         step = -cho_solve(factor, slope)
