@@ -121,3 +121,35 @@ def test_problems_of_a_batch_do_not_touch_one_another():
     for place in range(9):
         alone, _ = refits.solve(change.take(slice(place, place + 1)))
         np.testing.assert_allclose(whole[place], alone[0], atol=1e-8)
+
+
+def test_what_steps_leave_open_is_finished(monkeypatch):
+    """Two quasi-Newton steps are too few; Newton's method goes on from there."""
+    design, label = problem(4, strength=20.0)
+    base = ridge_logit.fit(design, label, 3, ridge=0.001)
+    refits = Refits(design, ridge_logit.label_sums(design, label, 3), base, 0.001)
+    change = Change(design[:8], label[:8], design[8:16], (label[:8] + 1) % 3, np.ones(8))
+    beta, left = refits.solve(change, max_iter=2)
+    assert (left <= 0.01).all() and (left < 1e-6).sum() >= 6
+    for place in np.flatnonzero(left < 1e-6):
+        table = changed(design, label, place, design[8 + place], (label[place] + 1) % 3, True)
+        truth = ridge_logit.fit(*table, 3, ridge=0.001)
+        np.testing.assert_allclose(beta[place], truth.beta, atol=1e-3)
+    monkeypatch.setattr(Refits, "finish", lambda self, change, beta: (beta, 1.0))
+    _, left = refits.solve(change, max_iter=2)
+    assert left.max() == 1.0
+
+
+def test_a_step_that_rises_is_not_taken_but_shortened():
+    """From value 1 and slope −1, a point of value 5 is refused; the next is nearer."""
+    state = ridge_logit._Steps.begin(2, 1)
+    state.value, state.gradient = np.array([1.0, 1.0]), np.array([[1.0], [1.0]])
+    state.direction = np.array([[-1.0], [-1.0]])
+    taken = state.judge(np.array([[-1.0], [-1.0]]), np.array([5.0, 0.2]), np.zeros((2, 1)))
+    assert taken.tolist() == [False, True]
+    # The parabola through 1 and 5 with slope −1 has its lowest point at 1/10.
+    assert state.length.tolist() == pytest.approx([0.1, 1.0])
+    assert state.point[:, 0].tolist() == [0.0, -1.0]
+    assert state.kept.tolist() == [0, 1]
+    asked = state.next(taken)
+    assert asked[0, 0] == pytest.approx(-0.1)

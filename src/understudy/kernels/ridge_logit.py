@@ -257,7 +257,46 @@ class Refits:
         _, gradient = self._at(best, change)
         near = np.sqrt((gradient**2).sum(axis=1)) <= 10 * tolerance
         best = np.where(near[:, None], best - gradient, best)
-        return self._beta(best), left
+        beta = self._beta(best)
+        for hard in np.flatnonzero(left > 10 * tolerance):
+            beta[hard], left[hard] = self.finish(change.take(slice(hard, hard + 1)), beta[hard])
+        return beta, left
+
+    def finish(self, change: Change, beta: Floats) -> tuple[Floats, float]:
+        """Newton's method for one problem, from some coefficients: what quasi-Newton left open."""
+        value, gradient, bent = self._second(beta, change)
+        slope = 0.0
+        for _ in range(_SHRINK):
+            step = -cho_solve(cho_factor(bent, lower=True), gradient.ravel()).reshape(beta.shape)
+            slope = float((gradient * step).sum())
+            trial = value
+            for halving in range(_SHRINK):
+                trial, *_ = self._second(beta + 0.5**halving * step, change)
+                if trial < value + _ARMIJO * 0.5**halving * slope:
+                    break
+            if -slope <= 1e-12 or trial >= value:
+                break
+            beta = beta + 0.5**halving * step
+            value, gradient, bent = self._second(beta, change)
+        return beta, float(np.sqrt(max(-slope, 0.0)))
+
+    def _second(self, beta: Floats, change: Change) -> tuple[float, Floats, Floats]:
+        """Objective, gradient and Hessian of one problem."""
+        value, share, gradient = _value(self.design, self.sums, self.ridge, beta)
+        bent = hessian(self.design, share, self.ridge)
+        for row, label, sign in (
+            (change.old[0], int(change.old_label[0]), -1.0),
+            (change.new[0], int(change.new_label[0]), float(change.comes[0])),
+        ):
+            own, target = beta @ row, np.zeros(len(beta))
+            total = float(log_totals(own[:, None])[0])
+            p = np.exp(own - total)
+            if label:
+                target[label - 1] = 1.0
+            value += sign * (total - float(own @ target))
+            gradient = gradient + sign * np.outer(p - target, row)
+            bent = bent + sign * np.kron(np.diag(p) - np.outer(p, p), np.outer(row, row))
+        return value, gradient, bent
 
     def _beta(self, point: Floats) -> Floats:
         moved = solve_triangular(self.base.root, point.T, lower=True, trans="T").T
