@@ -542,6 +542,14 @@ def test_what_is_dear_is_sampled_or_refused_with_the_way_out(make):
     assert "set measure.posterior.records" in found["posterior.correct"].note
 
 
+def test_too_many_pairs_are_sampled_unless_none_is_looked_at(make, monkeypatch):
+    monkeypatch.setattr("understudy.risk.posterior._PAIRS", 5 * 30)
+    stumps = made(with_roles(levels(make, 60, 9), "town"), STUMPS, m=1)
+    joint = made(with_roles(levels(make, 60, 9), *NAMES), DM, m=1)
+    assert "30 of 60 records" in judged(stumps)[1]["posterior.correct"].note
+    assert "all 60 records" in judged(joint)[1]["posterior.correct"].note
+
+
 def test_a_prior_that_rules_the_truth_out(make):
     """With open = 0 a lone value has no prior: no ratio, counted in the note; with it, it has."""
     table = levels(make, 60, 10)

@@ -21,7 +21,7 @@ from understudy.results import Verdict
 from understudy.risk import candidates as sets
 from understudy.risk.candidates import Candidates
 from understudy.risk.posterior_checks import RIVALS, Agreement, agreement
-from understudy.risk.posterior_records import Attack, Found, attack
+from understudy.risk.posterior_records import Attack, Found, apart, attack
 from understudy.risk.posterior_summary import summary
 from understudy.settings import require_range
 from understudy.tables.encode import Block
@@ -33,6 +33,7 @@ _CORRECT, _PRIOR, _RATIO = "posterior.correct", "posterior.prior_correct", "post
 _WORK = 2e7  # cells of train that refits may go through by default: some ten to thirty seconds
 _FEWEST = 3  # records compared with refits, where that is affordable at all
 _CHECKS = 25  # records compared with refits, at most
+_PAIRS = 5_000_000  # of a record and a candidate; a minute or so
 _LEAST = 20  # fewer records say nothing
 
 
@@ -228,17 +229,26 @@ class PosteriorJudge(Judge):
         return self._found(tuple(range(len(self.evidence.release))), map_)
 
     def _affordable(self) -> Ints:
-        """Rows of train under attack: all, or a random sample of as many as refits allow."""
+        """Rows of train under attack: all, or a random sample of as many as is affordable."""
         rows, most = self.evidence.train.rows, self.settings.records
         if most is None:
             assert self.candidates is not None
             work = self.source.effort(self.columns, slow=True) * self.candidates.most
-            most = rows if work == 0 else int(_WORK / work)
+            most = int(_WORK / work) if work else self._countable()
             most = 0 if most < min(_LEAST, rows) else most
         if most >= rows:
             return np.arange(rows)
         rng = np.random.default_rng([self.seed, 1])
         return np.sort(rng.choice(rows, most, replace=False))
+
+    def _countable(self) -> int:
+        """How many records closed forms may speak about: all, unless pairs are too many to list."""
+        rows = self.evidence.train.rows
+        assert self.candidates is not None
+        who = Attack(self.source, self.source.drawn, self.settings.prior, self.settings.open)
+        if rows * self.candidates.most <= _PAIRS or apart(self.candidates, who):
+            return rows
+        return max(_PAIRS // self.candidates.most, _LEAST)
 
     def _found(self, replicates: tuple[int, ...], map_: Map) -> tuple[Found, Agreement]:
         if replicates not in self.known:

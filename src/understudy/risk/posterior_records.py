@@ -126,6 +126,14 @@ def _chunks(group: Group, replicates: int) -> Iterator[Group]:
         yield group.take(np.arange(begin, min(begin + size, len(group.records))))
 
 
+def apart(candidates: Candidates, who: Attack) -> bool:
+    """Tell whether candidates gain the same for every record, so that no pair is looked at."""
+    first = np.zeros(1, dtype=np.int64)
+    return candidates.kind != "neighbours" and all(
+        _shared(group.take(first), who) is not None for group in candidates.groups
+    )
+
+
 def _shared(group: Group, who: Attack) -> Found | None:
     """Where candidates gain the same for every record, no array of records × candidates is made."""
     (block,), (own,), records = group.sets, group.own, group.records
