@@ -3,8 +3,8 @@
 822 youths, 11 facilities and 5 races; the one whose race is missing counts as a sixth. What the
 design decides (stratum, sampling unit, size, weight, random group) is left out of the predictors.
 
-The published posterior risk (R = 0.2616 at m = 5) is not reached: R is 0.56 here. Exact refits of 25
-youths give the same probabilities to 0.0001, so that is no matter of approximation.
+The published posterior risk (R = 0.2616 at m = 5) is not reached: R is 0.56 here. Exact refits of
+25 youths give the same probabilities to 0.0001, so that is no matter of approximation.
 """
 
 import numpy as np
