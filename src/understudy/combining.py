@@ -125,10 +125,7 @@ def _rule_of(plan: Plan) -> str:
     kept = any(look.get("role") == Role.KEEP.value for look in plan.columns.values())
     if kept or any(MODELS[name].fixed for name, _ in models):
         return "partial"
-    drawn = any(
-        settings.get("bootstrap", getattr(MODELS[name](), "bootstrap", False))
-        for name, settings in models
-    )
+    drawn = any(settings.get("bootstrap", MODELS[name]().proper) for name, settings in models)
     return "proper" if drawn else "simple"
 
 

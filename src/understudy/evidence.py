@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.kernels.neighbours import Points
+from understudy.kernels.posterior import Shared
 from understudy.results import Better, Estimate
 from understudy.settings import Settings
 from understudy.tables.encode import Block, Encoding, stack
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 METRICS = ("typed", "euclidean-codes", "hamming")
 Map = Callable[..., Iterable[Any]]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class Source(Protocol):
@@ -50,6 +53,35 @@ class Source(Protocol):
 
     def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Any:
         """Change of `log_prob` when a row of train becomes each candidate."""
+
+    @property
+    def drawn(self) -> tuple[Block, ...]:
+        """The replicates as they were drawn, before protections."""
+
+    @property
+    def ruled(self) -> bool:
+        """Rules restrict the draws, which `log_prob` leaves out."""
+
+    def effort(self, columns: Sequence[str], *, slow: bool) -> float:
+        """Work of refitting what draws these columns or predicts from them, in cells of train.
+
+        With ``slow``, only what has no closed form.
+        """
+
+    def swaps(self, records: Ints, candidates: Block, replicates: Sequence[Block]) -> Floats:
+        """Changes when records take the candidates' columns: replicates × records × candidates."""
+
+    def moves(self, records: Ints, candidates: Block, replicates: Sequence[Block]) -> Shared | None:
+        """`swaps` without an array of its size, where they come apart; else None."""
+
+    def left_out(self, records: Ints, candidates: Block) -> Floats:
+        """Log density of records with the candidates' columns, by a fit that has not seen them."""
+
+    def left_shared(self, records: Ints, candidates: Block) -> Shared | None:
+        """`left_out` without an array of its size, where it comes apart; else None."""
+
+    def refitted(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Floats:
+        """`swaps` of one record, by fitting anew what `swaps` has closed forms for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +173,10 @@ class Judge(ABC):
 
     def summaries(self, *, rng: np.random.Generator, map_: Map = map) -> dict[str, Any]:
         """Curves and tables for the report: aggregates over at least ten rows, never rows."""
+        return {}
+
+    def records(self, *, map_: Map = map) -> dict[str, Floats]:
+        """A number for every record of train, by name, for the owner's ledger alone."""
         return {}
 
 

@@ -12,7 +12,7 @@ from understudy.kernels.bars import tenths
 from understudy.plans.plan import Plan
 from understudy.results import Verdict
 from understudy.risk import gtcap_sight
-from understudy.risk.gtcap import Gtcap, per_record
+from understudy.risk.gtcap import Gtcap
 from understudy.study import Gating
 from understudy.study.judge import fit_columns, judge_all, measures_of
 from understudy.tables.encode import fit_encoding, stack
@@ -30,6 +30,11 @@ SCHEMA = Schema(
         Column("pay", Kind.NUMBER, Role.SENSITIVE),
     )
 )
+
+
+def per_record(evidence, settings):
+    """What the owner's ledger says of every record."""
+    return settings.prepare(evidence, rng=np.random.default_rng(0)).records().get("gtcap")
 
 
 def arrays(rows, rng):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.risk.gtcap import Gtcap
+from understudy.seeds import stream
 from understudy.study.ledger import ledger
 from understudy.tables.encode import stack
 
@@ -67,7 +68,9 @@ def test_what_each_record_gives_away(people):
     world = people("sensitive", 200, 100, 71)
     release = stack([world.train.take(slice(100)), world.draw(100)])
     settings = Gtcap(radii={"age": 1.5, "pay": 1.0}, targets=("pay",))
-    found = ledger(world.evidence(release), np.arange(200), {"gtcap": settings}).column("gtcap")
+    evidence = world.evidence(release)
+    known = settings.prepare(evidence, rng=stream(1)).records()
+    found = ledger(evidence, np.arange(200), known).column("gtcap")
     given = found.to_pylist()
     near = [
         sum(
@@ -87,5 +90,5 @@ def test_what_each_record_gives_away(people):
 
 def test_no_keys_or_targets_no_column(people):
     world = people("mixed", 60, 40, 72)
-    found = ledger(world.evidence(world.draw(60)), np.arange(60), {"gtcap": Gtcap()})
-    assert "gtcap" not in found.column_names
+    evidence = world.evidence(world.draw(60))
+    assert Gtcap().prepare(evidence, rng=stream(2)).records() == {}

@@ -147,7 +147,7 @@ def test_train_of_one_row(make, seed, model, columns, given):
     fit = fitted(model, block, columns, given, seed)
     out = drawn(model, fit, block.select(given), seed)
     for name in columns:
-        assert out.codes[name][0] == block.codes[name][0]
+        assert out.codes[name][0] == block.codes[name][0] or model.beyond
 
 
 @pytest.mark.parametrize("model, columns, given", STRANGE)

@@ -16,7 +16,7 @@ from understudy.synth.sequence import Visit
 from understudy.tables.encode import Encoding
 from understudy.tables.schema import Role, Schema
 
-_BLIND = ("keep", "marginal")  # models that look at no other column
+_BLIND = ("keep", "marginal", "dirichlet-multinomial")  # models that look at no other column
 MANY = 20  # a number with more cells than this is continuous, with fewer it is discrete
 
 

@@ -165,6 +165,26 @@ MEASURES: Mapping[str, Words] = {
         reference="chance",
         share=True,
     ),
+    "posterior.correct": Words(
+        "How often is the last person guessed?",
+        "Share of people whose sensitive values are the best guess of somebody who knows everybody "
+        "else’s record, the rest of theirs, and how the release was made. The same guess without "
+        "the release is the reference: the difference is what the release adds.",
+        reference="without the release",
+        share=True,
+    ),
+    "posterior.prior_correct": Words(
+        "How often without the release?",
+        "The same guess before seeing the release.",
+        reference="itself",
+        share=True,
+    ),
+    "posterior.max_ratio": Words(
+        "How much surer of the last person’s values?",
+        "The largest factor by which the release multiplies the probability of somebody’s true "
+        "sensitive values, for somebody who knows everybody else’s record.",
+        reference="no release",
+    ),
     "marginal.distance": Words(
         "Single columns",
         "Share of rows that would have to change for the column to look like train’s (total "

@@ -10,6 +10,7 @@ from understudy.risk.inference import Inference
 from understudy.risk.likeness import Likeness
 from understudy.risk.linkability import Linkability
 from understudy.risk.nearer import Nearer
+from understudy.risk.posterior import Posterior
 from understudy.risk.singling_out import SinglingOut
 from understudy.risk.uniques import Uniques
 
@@ -26,4 +27,5 @@ MEASURES = {
     "linkability": Linkability,
     "inference": Inference,
     "ecap": Ecap,
+    "posterior": Posterior,
 }

@@ -122,6 +122,21 @@ class GtcapJudge(Judge):
         shown = [self._shown(name) for name in self.sights if self._varies(name)]
         return {"gtcap": shown} if shown else {}
 
+    def records(self, *, map_: Map = map) -> dict[str, Floats]:
+        """GTCAP of every record against all replicates together; NaN where it is not unique.
+
+        With several targets the largest one.
+        """
+        if not self.sights:
+            return {}
+        train, release = self.evidence.train, stack(self.evidence.release)
+        found = np.full(train.rows, np.nan)
+        for name in self.sights:
+            scores = self.scores(name, train, release)
+            row = scores.uniques.row
+            found[row] = np.fmax(found[row], scores.value)
+        return {"gtcap": found}
+
     def scores(self, name: str, people: Block, release: Block) -> Scores:
         """GTCAP of the statistical uniques among train, or among strangers."""
         kept = self.found.setdefault(people, {})
@@ -208,26 +223,10 @@ class GtcapJudge(Judge):
         }
 
 
-def per_record(evidence: Evidence, settings: Gtcap) -> Floats | None:
-    """GTCAP of every record of train against all replicates together; NaN where it is not unique.
-
-    With several targets the largest one. None where there is nothing to attack.
-    """
-    judge = settings.prepare(evidence, rng=np.random.default_rng(0))
-    if not judge.sights:
-        return None
-    found, release = np.full(evidence.train.rows, np.nan), stack(evidence.release)
-    for name in judge.sights:
-        scores = judge.scores(name, evidence.train, release)
-        row = scores.uniques.row
-        found[row] = np.fmax(found[row], scores.value)
-    return found
-
-
 def _means(scores: Scores) -> str:
     known = scores.uniques
     means = (known.base.mean(), known.original.mean(), scores.synthetic.mean())
     return "mean CAP: {:.3g} base, {:.3g} by train itself, {:.3g} by the release".format(*means)
 
 
-__all__ = ["Gtcap", "per_record"]
+__all__ = ["Gtcap"]

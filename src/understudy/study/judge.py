@@ -67,8 +67,12 @@ def judge_all(
     calibrate: bool = True,
     map_: Map = map,
     progress: Progress = silent,
+    records: dict[str, Any] | None = None,
 ) -> tuple[tuple[Finding, ...], dict[str, Any]]:
-    """Judge a release by every measure; returns findings and summaries."""
+    """Judge a release by every measure; returns findings and summaries.
+
+    What measures say of single records goes into ``records``, where that is given: it is private.
+    """
     findings: list[Finding] = []
     summaries: dict[str, Any] = {}
     cases = known_cases(evidence, seed) if calibrate else {}
@@ -92,6 +96,8 @@ def judge_all(
         seconds = (time.perf_counter() - begin) / max(len(found), 1)
         findings += [_finding(estimate, measure, gating, known, seconds) for estimate in found]
         summaries.update(judge.summaries(rng=stream(seed, "curve", name), map_=map_))
+        if records is not None:
+            records.update(judge.records(map_=map_))
     return (*findings, *_absent(gating, findings, measures)), summaries
 
 

@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.evidence import Evidence, Map, Measure, points, row_numbers
+from understudy.evidence import Evidence, Map, points, row_numbers
 from understudy.kernels.neighbours import nearest
 from understudy.kernels.rows import hits_unique
-from understudy.risk.gtcap import Gtcap, per_record
 from understudy.tables.encode import stack
 from understudy.tables.schema import Role
 
@@ -29,7 +28,7 @@ def unlisted(rows: int) -> str:
 def ledger(
     evidence: Evidence,
     rows: NDArray[np.int64],
-    measures: Mapping[str, Measure] | None = None,
+    known: Mapping[str, NDArray[np.float64]] | None = None,
     *,
     map_: Map = map,
 ) -> pa.Table | None:
@@ -38,10 +37,9 @@ def ledger(
     Columns: ``row`` (from 0, in the original file), ``nearest_synthetic`` (the typed distance to
     the nearest row of any replicate), ``nearest_other`` (to the nearest *other* record of train:
     an isolated person has a large one), ``exact`` (some synthetic row equals it), ``unique_quasi``
-    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns). Where
-    ``gtcap`` is measured and there are keys and targets, ``gtcap`` too: how much of what the
-    record's own row gives away all replicates together give away; null where the record is no
-    statistical unique.
+    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns). Then
+    what measures say of every record (``known``), such as ``gtcap`` or ``posterior_ratio``; null
+    where they say nothing of it.
 
     Tables of more than 200,000 rows get no ledger yet: it asks for every record.
     """
@@ -54,19 +52,17 @@ def ledger(
     near, _ = nearest(pooled, mine, 1, map_=map_)
     other, _ = nearest(mine, mine, 1, exclude_self=True, map_=map_)
     quasi = [n for n in columns if n in train.encoding.schema.with_role(Role.QUASI, Role.LOCATION)]
-    found = {
-        "row": rows,
-        "nearest_synthetic": near[:, 0],
-        "nearest_other": other[:, 0],
-        "exact": near[:, 0] == 0,
-        "unique_quasi": _unique(evidence, quasi) if quasi else np.zeros(train.rows, dtype=bool),
-        "unique": _unique(evidence, columns),
-    }
-    gtcap = (measures or {}).get("gtcap")
-    given = per_record(evidence, gtcap) if isinstance(gtcap, Gtcap) else None
-    if given is not None:
-        found["gtcap"] = pa.array(given, mask=np.isnan(given))
-    return pa.table(found)
+    return pa.table(
+        {
+            "row": rows,
+            "nearest_synthetic": near[:, 0],
+            "nearest_other": other[:, 0],
+            "exact": near[:, 0] == 0,
+            "unique_quasi": _unique(evidence, quasi) if quasi else np.zeros(train.rows, dtype=bool),
+            "unique": _unique(evidence, columns),
+            **{name: pa.array(value, from_pandas=True) for name, value in (known or {}).items()},
+        }
+    )
 
 
 def _unique(evidence: Evidence, columns: list[str] | tuple[str, ...]) -> NDArray[np.bool_]:

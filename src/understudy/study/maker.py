@@ -1,55 +1,20 @@
-"""How the release was made, as protections and measures may ask it."""
+"""The protections of a plan, made and applied."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.errors import PlanError
 from understudy.membership import Cover
 from understudy.plans.plan import Plan
 from understudy.protect import PROTECTIONS, Noise, Protection, Receipt
 from understudy.seeds import stream
-from understudy.synth.sequence import FittedSequence
+from understudy.study.source import Maker as Maker  # noqa: PLC0414 (what protections ask)
 from understudy.tables.encode import Block
-
-
-@dataclass(frozen=True, eq=False)
-class Maker:
-    """A fitted synthesizer behind the `Source` protocol."""
-
-    fitted: FittedSequence
-
-    @property
-    def combining(self) -> str:
-        """Which rule combines estimates from replicates."""
-        return self.fitted.settings.combining
-
-    def sample(self, rows: int, *, seed: int) -> Block:
-        """Draw rows that are not part of any replicate (rules hold for them, too)."""
-        return self.fitted.sample(rows, seed=seed, replicate=0).block
-
-    def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
-        """Draw these columns (and those drawn together with them) for rows like one record."""
-        return self.fitted.near(record, rows, columns, seed=seed)
-
-    def complete(
-        self, rows: Block, fixed: Sequence[str], *, seed: int
-    ) -> tuple[Block, NDArray[np.bool_]]:
-        """Draw the columns that are not fixed, given those that are; and which rows obey rules."""
-        return self.fitted.complete(rows, fixed, seed=seed)
-
-    def log_prob(self, replicate: Block) -> float:
-        """Log probability of a replicate before protections."""
-        return self.fitted.log_prob(replicate)
-
-    def swap(self, record: int, candidates: Block, replicates: Sequence[Block]) -> Any:
-        """Change of `log_prob` when a row of train becomes each candidate."""
-        return self.fitted.swap(record, candidates, replicates)
 
 
 def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:

@@ -117,7 +117,7 @@ def run(
     drawn = [
         fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
     ]
-    maker = Maker(fitted)
+    maker = Maker(fitted, block, tuple(item.block for item in drawn), seed)
     steps, said = settle(steps, fitted.settings, block, seed=seed, map_=map_, progress=progress)
     release, done = protect(steps, [item.block for item in drawn], block, maker, seed=seed)
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
@@ -133,7 +133,8 @@ def run(
         published=ready.published,
         **vars(plan.distance),
     )
-    findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
+    known: dict[str, Any] = {}
+    findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress, known)
     summaries |= protected(done)
     summaries |= sweeps(steps, drawn[0].block, block, maker, seed=seed, progress=progress)
     receipts = [
@@ -156,7 +157,7 @@ def run(
         plan.sha256, _sizes(train, control, fresh, tables), findings, tuple(receipts), provenance
     )
     progress("records")
-    records = ledger(evidence, rows_of_train, measures, map_=map_)
+    records = ledger(evidence, rows_of_train, known, map_=map_)
     if tuned is not None:
         summaries["tuning"] = tuned.summary()
     points = scatter(evidence, seed=seed) if plan.report.map else None
@@ -272,6 +273,7 @@ def _judged(
     seed: int,
     map_: Map,
     progress: Progress,
+    known: dict[str, Any] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     findings, summaries = judge_all(
         evidence,
@@ -281,6 +283,7 @@ def _judged(
         calibrate=plan.calibrate,
         map_=map_,
         progress=progress,
+        records=known,
     )
     progress("profile")
     holdout = stack([evidence.control, evidence.fresh]) if evidence.has_holdout else None

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.kernels.posterior import Shared
 from understudy.settings import Settings
 from understudy.settings import require_range as require_range  # noqa: PLC0414 (models take it from here)
 from understudy.tables.encode import Block
@@ -80,12 +81,21 @@ class Model(Settings, ABC):
         many: it draws several columns jointly.
         kinds: what it can draw: ``numbers``, ``levels`` or both.
         fixed: it hands out train's own rows, in their order: nothing is drawn.
+        beyond: it may draw what nobody in train has.
+        dear: about how many times as long as a tree a fit to the same table takes.
     """
 
     name: ClassVar[str]
     many: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("numbers", "levels")
     fixed: ClassVar[bool] = False
+    beyond: ClassVar[bool] = False
+    dear: ClassVar[float] = 1.0
+
+    @property
+    def proper(self) -> bool:
+        """Parameters, or donors' weights, are drawn anew for each replicate."""
+        return bool(getattr(self, "bootstrap", False))
 
     @abstractmethod
     def fit(
@@ -108,6 +118,16 @@ class Fitted(ABC):
 
     columns: tuple[str, ...]
     given: tuple[str, ...]
+
+    @property
+    def fast(self) -> bool:
+        """`swaps` is a closed form, not a refit for each record and candidate."""
+        return False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns of train that it learnt from."""
+        return (*self.columns, *self.given)
 
     @abstractmethod
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
@@ -142,9 +162,67 @@ class Fitted(ABC):
         Returns an array (replicates × candidates).
         """
 
+    def swaps(
+        self,
+        rows: Block,
+        records: NDArray[np.int64],
+        candidates: Block,
+        replicates: Sequence[Block],
+    ) -> Floats:
+        """`swap` for many records, each of which becomes itself with the candidates' columns.
+
+        Args:
+            rows: the records' own rows of train.
+            records: their row numbers.
+            candidates: values of some columns; a record keeps its own in the others.
+            replicates: the tables that were released.
+
+        Returns:
+            An array (replicates × records × candidates). Models with a closed form do all at once.
+        """
+        result = np.empty((len(replicates), len(records), candidates.rows))
+        for place, record in enumerate(records):
+            moved = crossed(rows.take(slice(place, place + 1)), candidates)
+            result[:, place] = self.swap(int(record), moved, replicates)
+        return result
+
+    def moves(
+        self,
+        rows: Block,
+        records: NDArray[np.int64],
+        candidates: Block,
+        replicates: Sequence[Block],
+    ) -> Shared | None:
+        """`swaps` without an array of its size, where they come apart; None where they do not."""
+        return None
+
+    def left_out(self, rows: Block, records: NDArray[np.int64], candidates: Block) -> Floats | None:
+        """Log density of each record with the candidates' columns, under the fit without it.
+
+        Up to a constant for each record (records × candidates). None: there is no closed form.
+        """
+        return None
+
+    def left_shared(
+        self, rows: Block, records: NDArray[np.int64], candidates: Block
+    ) -> Shared | None:
+        """`left_out` without an array of its size, where it comes apart; None where it does not."""
+        return None
+
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was learnt, as plain arrays (saved without pickle)."""
+
+
+def crossed(rows: Block, candidates: Block) -> Block:
+    """Every row with every candidate's columns in place of its own, row by row.
+
+    Cost: rows × candidates × columns.
+    """
+    each = np.repeat(np.arange(rows.rows), candidates.rows)
+    every = np.tile(np.arange(candidates.rows), rows.rows)
+    kept = [name for name in rows.names if name not in candidates.codes]
+    return rows.select(kept).take(each).join(candidates.take(every))
 
 
 class Recall(Generic[T]):

@@ -46,6 +46,7 @@ class Boost(Model):
     """
 
     name: ClassVar[str] = "boosted"
+    dear: ClassVar[float] = 10.0
     rounds: int = 100
     caution: float = 1.0
     leaves: int = 4

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.kernels import comb, leaves
+from understudy.kernels import comb, leaf_moves, leaves
 from understudy.kernels.tree import Tree, class_target, grow
 from understudy.synth.base import (
     NOWHERE,
@@ -26,6 +26,7 @@ from understudy.synth.base import (
     Recall,
     Restriction,
     Within,
+    crossed,
     require_range,
 )
 from understudy.tables.encode import Block, ColumnEncoding
@@ -252,6 +253,56 @@ class FittedCart(Fitted):
                 for drawn in (self.recall(rep, self._drawn) for rep in replicates)
             ]
         )
+
+    @property
+    def fast(self) -> bool:
+        """Spread draws are recounted, others are changes of a few terms."""
+        return not self.settings.spread
+
+    def swaps(
+        self,
+        rows: Block,
+        records: NDArray[np.int64],
+        candidates: Block,
+        replicates: Sequence[Block],
+    ) -> Floats:
+        """The same for many records at once, the leaves held."""
+        if self.settings.spread:
+            return super().swaps(rows, records, candidates, replicates)
+        leaf, place = self._moved(rows, records, candidates)
+        drawn = [self.recall(replicate, self._drawn) for replicate in replicates]
+        old = (self.train_leaf[records], self.train_place[records])
+        bootstrap = self.settings.bootstrap
+        return leaf_moves.swaps(self.donors, drawn, old, leaf, place, bootstrap=bootstrap)
+
+    def left_out(self, rows: Block, records: NDArray[np.int64], candidates: Block) -> Floats | None:
+        """Counts without the record, where no split can know of it: in a tree of one leaf.
+
+        Any other tree was grown with the record. Held, its leaves give the record away: with a
+        predictor of many levels they are as good as sorted by its own value.
+        """
+        if self.tree.leaves > 1:
+            return None
+        _, place = self._moved(rows, records, candidates)
+        key = np.broadcast_to(place, (len(records), candidates.rows)).astype(np.int64)
+        own = key == self.train_place[records][:, None]
+        with np.errstate(divide="ignore"):
+            left = np.log(self.donors.at(key.reshape(-1)).reshape(key.shape) - own)
+        return np.asarray(left, dtype=np.float64)
+
+    def _moved(
+        self, rows: Block, records: NDArray[np.int64], candidates: Block
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Leaf and place of each record with each candidate's columns (records × candidates)."""
+        leaf, place = self.train_leaf[records][:, None], self.train_place[records][:, None]
+        if any(name in candidates.codes for name in self.given):
+            both = crossed(rows.select(self.given), candidates)
+            leaf = self.leaf_of(both).reshape(len(records), -1)
+        if self.columns[0] in candidates.codes:
+            place = self.place_of(candidates)[None, :]
+        if leaf.shape[1] == 1 and place.shape[1] == 1:
+            leaf = np.broadcast_to(leaf, (len(records), candidates.rows))
+        return leaf, place
 
     def _recounted(
         self,

@@ -42,6 +42,7 @@ class Mixture(Model):
     """
 
     name: ClassVar[str] = "mixture"
+    dear: ClassVar[float] = 5.0
     many: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numbers",)
     components: int = 10

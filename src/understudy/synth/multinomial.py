@@ -27,6 +27,18 @@ from understudy.tables.encode import Block
 _MOST_CELLS = 50  # a number with more cells has too many classes
 
 
+def require_few(train: Block, column: str, model: str) -> None:
+    """Raise `PlanError` where a number has more cells than a model of classes can draw."""
+    encoding = train.encoding[column]
+    if encoding.is_numeric and encoding.size > _MOST_CELLS:
+        raise PlanError(
+            column,
+            model,
+            f"a model for numbers, cart or mixture: it has {encoding.size} cells, and "
+            f"{model} draws at most {_MOST_CELLS}",
+        )
+
+
 @dataclass(frozen=True)
 class Multinomial(Model):
     """Draw one column of few values from p(y = k | x) ∝ exp(α_k + xβ_k).
@@ -43,6 +55,7 @@ class Multinomial(Model):
     """
 
     name: ClassVar[str] = "multinomial"
+    dear: ClassVar[float] = 10.0
     C: float = 1.0
     degree: int = 1
     max_iter: int = 100
@@ -67,14 +80,7 @@ class Multinomial(Model):
     ) -> FittedMultinomial:
         """Fit to train. The optimum has no randomness: the stream is not used."""
         (column,) = columns
-        encoding = train.encoding[column]
-        if encoding.is_numeric and encoding.size > _MOST_CELLS:
-            raise PlanError(
-                column,
-                self.name,
-                f"a model for numbers, cart or mixture: it has {encoding.size} cells, and "
-                f"{self.name} draws at most {_MOST_CELLS}",
-            )
+        require_few(train, column, self.name)
         return self.refit(train.select([column, *given]), None)
 
     def refit(self, train: Block, begin: FittedMultinomial | None) -> FittedMultinomial:

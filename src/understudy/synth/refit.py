@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.synth.base import Fitted, Floats
+from understudy.synth.base import Fitted, Floats, crossed
 from understudy.tables.encode import Block
 
 
@@ -21,6 +21,8 @@ def swap_by_refit(
     record: int,
     candidates: Block,
     replicates: Sequence[Block],
+    *,
+    base: Fitted | None = None,
 ) -> Floats:
     """Change of `log_prob` when ``record`` becomes each candidate: log p(Z | T') − log p(Z | T).
 
@@ -34,15 +36,16 @@ def swap_by_refit(
         record: the row that is replaced.
         candidates: what it is replaced by, one row each.
         replicates: the tables that were released.
+        base: the fit on train itself, if it is at hand.
 
     Returns:
         An array (replicates × candidates).
     """
-    base = fit(train)
-    names = [*base.columns, *base.given]
+    base = fit(train) if base is None else base
+    names = base.reads
     before = np.array([base.log_prob(replicate) for replicate in replicates])
     own = train.select(names)
-    first, same = _distinct(candidates.select(names))
+    first, same = distinct(candidates.select(names))
     after = [
         before
         if _equal(own, record, candidates, int(row))
@@ -54,6 +57,28 @@ def swap_by_refit(
         for index, value in enumerate(after):
             change = np.zeros(len(before)) if value is before else value - before
             result[:, same == index] = change[:, None]
+    return result
+
+
+def left_out_by_folds(
+    fit: Callable[[Block], Fitted],
+    train: Block,
+    rows: Block,
+    records: NDArray[np.int64],
+    candidates: Block,
+    fold: NDArray[np.int64],
+) -> Floats:
+    """Log density of records with the candidates' columns, by fits that have not seen them.
+
+    Each record is scored by a fit to train without the record's fold: no closed form is needed, and
+    the fit knows somewhat less than one without the record alone. Returns (records × candidates).
+    """
+    result = np.empty((len(records), candidates.rows))
+    for number in np.unique(fold[records]):
+        part = np.flatnonzero(fold[records] == number)
+        fitted = fit(train.take(np.flatnonzero(fold != number)))
+        density = fitted.log_density(crossed(rows.take(part), candidates))
+        result[part] = density.reshape(len(part), -1)
     return result
 
 
@@ -83,8 +108,10 @@ def _columns(block: Block) -> Floats:
     return np.stack(parts, axis=1)
 
 
-def _distinct(candidates: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct(candidates: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First row of each distinct candidate, and which of them each row is."""
+    if not candidates.names:
+        return np.zeros(min(candidates.rows, 1), np.int64), np.zeros(candidates.rows, np.int64)
     _, first, same = np.unique(_columns(candidates), axis=0, return_index=True, return_inverse=True)
     return first, same.ravel()
 

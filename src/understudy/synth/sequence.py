@@ -21,6 +21,7 @@ from understudy.synth.strata import FittedStrata
 from understudy.tables.encode import Block, Encoding, stack
 
 Map = Callable[..., Iterable[Any]]
+Ints = NDArray[np.int64]
 _ROUNDS = 100
 
 
@@ -62,8 +63,7 @@ class Sequential:
         """
         if any(visit.model.fixed for visit in self.visits):
             return "partial"
-        drawn = any(getattr(visit.model, "bootstrap", False) for visit in self.visits)
-        return "proper" if drawn else "simple"
+        return "proper" if any(visit.model.proper for visit in self.visits) else "simple"
 
     def fit(self, train: Block, *, seed: int, map_: Map = map) -> FittedSequence:
         """Fit every visit on train; they do not depend on one another, so ``map_`` may be a pool.
@@ -207,6 +207,25 @@ class FittedSequence:
         """Sum of the visits' changes (replicates × candidates)."""
         nothing = np.zeros((len(replicates), candidates.rows))
         return sum((f.swap(record, candidates, replicates) for f in self.fitted), nothing)
+
+    def touched(self, columns: Iterable[str]) -> list[tuple[Visit, Fitted]]:
+        """Visits that draw one of these columns, or predict from it."""
+        wanted, pairs = set(columns), zip(self.settings.visits, self.fitted, strict=True)
+        return [(visit, fitted) for visit, fitted in pairs if wanted & set(fitted.reads)]
+
+    def swaps(
+        self, rows: Block, records: Ints, candidates: Block, replicates: Sequence[Block]
+    ) -> Floats:
+        """`swap` for many records, each with the candidates' columns in place of its own.
+
+        Visits that neither draw these columns nor predict from them change nothing. Returns an
+        array (replicates × records × candidates).
+        """
+        result = np.zeros((len(replicates), len(records), candidates.rows))
+        with np.errstate(invalid="ignore"):  # −∞ + ∞: impossible before and after
+            for _, fitted in self.touched(candidates.names):
+                result += fitted.swaps(rows, records, candidates, replicates)
+        return result
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays of all visits, by visit and name."""

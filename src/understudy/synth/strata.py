@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from understudy.tables.encode import Block, Encoding
 
 if TYPE_CHECKING:
     from understudy.synth.sequence import Visit
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,46 @@ class FittedStrata(Fitted):
         own = [self.recall(rep, self._cut)[mine] for rep in replicates]
         result = self.models[mine].swap(position, candidates, own)
         return np.where(candidates.codes[self.by] == mine, result, np.nan)
+
+    @property
+    def fast(self) -> bool:
+        """Every stratum's model is."""
+        return all(model.fast for model in self.models.values())
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns of the models, and the one that parts them."""
+        return (*self.columns, *self.given, self.by)
+
+    def swaps(
+        self, rows: Block, records: Ints, candidates: Block, replicates: Sequence[Block]
+    ) -> Floats:
+        """Each record inside its own stratum."""
+        if self.by in candidates.codes:
+            return super().swaps(rows, records, candidates, replicates)
+        result = np.empty((len(replicates), len(records), candidates.rows))
+        for code, part, inside in self._within(records):
+            own = [self.recall(replicate, self._cut)[code] for replicate in replicates]
+            result[:, part] = self.models[code].swaps(rows.take(part), inside, candidates, own)
+        return result
+
+    def left_out(self, rows: Block, records: Ints, candidates: Block) -> Floats | None:
+        """Each record inside its own stratum."""
+        result = np.empty((len(records), candidates.rows))
+        for code, part, inside in self._within(records):
+            found = self.models[code].left_out(rows.take(part), inside, candidates)
+            if found is None or self.by in candidates.codes:
+                return None
+            result[part] = found
+        return result
+
+    def _within(self, records: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+        """Strata that records are in: the code, which records, and their rows inside it."""
+        codes = self.stratum[records]
+        for code in np.unique(codes):
+            part = np.flatnonzero(codes == code)
+            members = np.flatnonzero(self.stratum == code)
+            yield int(code), part, np.searchsorted(members, records[part])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays of all strata."""
