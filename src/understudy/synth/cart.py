@@ -257,7 +257,7 @@ class FittedCart(Fitted):
     @property
     def fast(self) -> bool:
         """Spread draws are recounted, others are changes of a few terms."""
-        return not self.settings.spread
+        return not self.settings.even
 
     def swaps(
         self,
@@ -267,7 +267,7 @@ class FittedCart(Fitted):
         replicates: Sequence[Block],
     ) -> Floats:
         """The same for many records at once, the leaves held."""
-        if self.settings.spread:
+        if self.settings.even:
             return super().swaps(rows, records, candidates, replicates)
         leaf, place = self._moved(rows, records, candidates)
         drawn = [self.recall(replicate, self._drawn) for replicate in replicates]
