@@ -357,8 +357,8 @@ def paired(difference: Any, z: float) -> tuple[float, float]:
 
     Example:
         >>> low, high = paired(np.array([1.0] * 31 + [-1.0] * 17 + [0.0] * 774), 1.96)
-        >>> round(low, 4), round(high, 4)
-        (0.0003, 0.0337)
+        >>> round(float(low), 4), round(float(high), 4)
+        (0.0004, 0.0336)
     """
     n = len(difference) + 2
     mean = float(difference.sum()) / n
