@@ -267,9 +267,7 @@ def _close(here: Ground, numbers: Sequence[Numbers]) -> list[Claim]:
                 f"{stage}: agoraphobia and schizophrenia are nearer to the half of the original's "
                 f"share than to the whole (below {HALF:g} of it)",
                 {
-                    name: mean(
-                        [one[f"{name} {stage}"] / one[f"{name} {TRAIN}"] for one in numbers]
-                    )
+                    name: mean([one[f"{name} {stage}"] / one[f"{name} {TRAIN}"] for one in numbers])
                     for name in rare
                 },
                 high=HALF,
