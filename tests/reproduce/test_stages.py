@@ -9,6 +9,7 @@ import pytest
 from understudy.reproduce.item import Bench
 from understudy.reproduce.prison import ISLAND, LEARNT, LEFT, PRISON, ground
 from understudy.reproduce.run import reproduce
+from understudy.reproduce.stage_figures import Figure5, Figure14
 from understudy.reproduce.stage_item import covers
 from understudy.reproduce.stage_tables import (
     Table3,
@@ -136,6 +137,25 @@ def test_a_published_number_lies_in_a_range_or_not():
     values = np.array([0.1, 0.2])
     assert covers("x", {"a": (values, 0.15)}).verdict.value == "holds"
     assert covers("x", {"a": (values, 0.15), "b": (values, 0.21)}).verdict.value == "fails"
+
+
+def test_the_curve_of_farmers_is_the_simulated_one():
+    """Values simulated by an independent program: 0.2525, 0.1645, 0.124 (± 0.005)."""
+    found = Figure5().run(Bench(1)).to_json()
+    named = {row["name"]: row["cells"][0]["ours"] for row in found["tables"][0]["rows"]}
+    assert named["σ = 0.075"] == pytest.approx(0.1645, abs=0.005)
+    assert named["σ = 0.1"] == pytest.approx(0.124, abs=0.005)
+    (curve,) = [s for s in found["pictures"][0]["series"] if s["name"] == "N = 1,500"]
+    assert curve["y"][5] == pytest.approx(0.2525, abs=0.005)
+    assert [c["verdict"] for c in found["claims"][:4]] == ["holds"] * 4
+
+
+def test_tenths_share_out_all_uniques(made):
+    found = ran(Figure14, with_stages(made, first=lambda one: one.train))
+    for series in found["pictures"][0]["series"]:
+        assert sum(series["y"][:-1]) == pytest.approx(1.0)
+    above = {row["name"]: row["cells"][0]["ours"] for row in found["tables"][0]["rows"]}
+    assert above[S1] == 1.0 > above[S2]
 
 
 def test_the_command_writes_a_page(tmp_path):

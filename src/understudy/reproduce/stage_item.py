@@ -50,9 +50,9 @@ def about(here: Ground) -> str:
     """Which table this is, and how it stands to the paper's."""
     if here.papers:
         return (
-            f"The table is the paper's own, {here.name}. Each split synthesises {LEARNT} of its 799 "
-            f"rows and keeps {LEFT} as control. The paper has one split and one synthesis with a "
-            "seed that nobody knows, so ranges over splits are compared with its numbers, not "
+            f"The table is the paper's own, {here.name}. Each split synthesises {LEARNT} of its "
+            f"799 rows and keeps {LEFT} as control. The paper has one split and one synthesis with "
+            "a seed that nobody knows, so ranges over splits are compared with its numbers, not "
             "decimals. Splits share people: standard errors are those of splits of these people."
         )
     return (
