@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from understudy.report.reproduced import reproduced
+from understudy.reproduce import stage_item
 from understudy.reproduce.item import Bench
 from understudy.reproduce.prison import ISLAND, LEARNT, LEFT, PRISON, ground
 from understudy.reproduce.run import reproduce
@@ -158,9 +160,23 @@ def test_tenths_share_out_all_uniques(made):
     assert above[S1] == 1.0 > above[S2]
 
 
+def test_a_page_about_real_people_says_so(made, monkeypatch):
+    found = ran(Table4, made)
+    assert "are fictional" in reproduced(found)
+    page = reproduced({**found, "fictional": False})
+    assert "are real" in page and "nothing here is about anybody" not in page
+    monkeypatch.setattr(stage_item, "ground", lambda: replace(ISLAND, papers=True))
+    item = Table4(repetitions=1)
+    assert item.found(Bench(1), []).fictional is False
+
+
 def test_the_command_writes_a_page(tmp_path):
     ((found, page),) = reproduce("open-cesp", "table4", out=tmp_path, repetitions=1)
-    assert page.is_file() and found["quick"] == "" and found["settings"]["repetitions"] == 1
+    assert (
+        page.is_file()
+        and found["quick"] == "1 splits instead of 20"
+        and found["settings"]["repetitions"] == 1
+    )
 
 
 def test_shares_of_the_whole_table_are_those_of_the_study(data):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,14 @@ class Staged(Item):
     published: ClassVar[int] = 1
     repetitions: int = 20
 
+    @property
+    def quick(self) -> str:
+        """In which way there are fewer splits than by default: the paper has one."""
+        usual = type(self).repetitions
+        if self.repetitions >= usual:
+            return ""
+        return f"{self.repetitions} {self.unit} instead of {usual}"
+
     def over(self, bench: Bench, task: Callable[[Ground, Round], Numbers]) -> list[Numbers]:
         """A task's numbers for every split."""
         found = ground()
@@ -43,7 +51,8 @@ class Staged(Item):
         here = ground()
         said = [about(here), *notes, *_NOTES]
         keys = " ".join(here.keys)
-        return self.result(bench, claims, grids, pictures, said, keys=keys, target=here.target)
+        made = self.result(bench, claims, grids, pictures, said, keys=keys, target=here.target)
+        return replace(made, fictional=not here.papers)
 
 
 def about(here: Ground) -> str:
