@@ -12,7 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from understudy.errors import InputError
 from understudy.kernels import propensity_design
 from understudy.kernels.binary_logit import fit_binary_logit
-from understudy.kernels.propensity import Propensity, cart, logit, saturated, specks
+from understudy.kernels.propensity import (
+    Propensity,
+    cart,
+    cart_pmse,
+    logit,
+    saturated,
+    specks,
+)
 
 
 def nothing(rows):
@@ -363,3 +370,20 @@ def test_chord_steps_end_where_newton_steps_do(shift):
     newton, chord = (fit_binary_logit(columns, label, chord=c) for c in (False, True))
     assert chord.probability == pytest.approx(newton.probability, abs=2e-5)
     assert (chord.rank, chord.note) == (newton.rank, newton.note)
+
+
+def test_a_tree_that_may_split_once_has_the_pmse_of_its_two_leaves():
+    """60 zeros and 40 ones against 20 and 80, beside noise: the root alone may be split."""
+    rng = np.random.default_rng(4)
+    ones = np.repeat([0.0, 1.0], [60, 40]), np.repeat([0.0, 1.0], [20, 80])
+    one, other = (np.column_stack([x, rng.normal(size=100)]) for x in ones)
+    none = np.zeros((100, 0), np.int32)
+
+    def told(least):
+        drawn = np.random.default_rng(1)
+        return cart_pmse(one, none, other, none, [], min_leaf=5, min_split=least, rng=drawn)
+
+    # 60 and 20 of 80 rows, 40 and 80 of 120: shares ¼ and ⅔, so (80/16 + 120/36) / 200.
+    assert told(200) == pytest.approx((80 / 16 + 120 / 36) / 200)
+    assert told(201) == 0.0
+    assert told(2) > told(200)

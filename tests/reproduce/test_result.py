@@ -142,7 +142,7 @@ def test_every_item_is_listed_under_its_own_name():
     for paper in run.listed():
         assert [one["item"] for one in paper["items"]] == list(ITEMS[paper["paper"]])
         for one in run.chosen(paper["paper"]):
-            assert one.paper == paper["paper"] and one.repetitions == one.published
+            assert one.paper == paper["paper"] and one.repetitions >= one.published
             assert one.quick == ""
 
 

@@ -168,13 +168,14 @@ def cart_pmse(
     levels: Sequence[int],
     *,
     min_leaf: int = 20,
+    min_split: int = 2,
     rng: np.random.Generator,
 ) -> float:
     """Return the pMSE of the tree of `cart` alone, without a null.
 
     For a null made of pairs of replicates of equal size: their mean pMSE is what two draws of one
-    process give, factor 1 (Bale & Quick, section 4, with a tree in place of the logit). Cost: one
-    tree, N log N for every column.
+    process give, factor 1 (Bale & Quick, section 4, with a tree in place of the logit). Fewer rows
+    than ``min_split`` are not split. Cost: one tree, N log N for every column.
 
     Example:
         >>> rng = np.random.default_rng(1)
@@ -184,7 +185,7 @@ def cart_pmse(
     """
     numbers, codes, label = pool(numbers_t, codes_t, numbers_z, codes_z)
     merged = [merge_rare(codes[:, j], levels[j], rare=min_leaf) for j in range(codes.shape[1])]
-    stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, None)
+    stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, None, min_split)
     o, s = stacked.grow((rng, False))
     share = s.sum() / (o.sum() + s.sum())
     return float(np.sum((s / (o + s) - share) ** 2 * (o + s)) / (o.sum() + s.sum()))
@@ -253,6 +254,7 @@ class _Stacked:
     label: Float
     min_leaf: int
     max_depth: int | None
+    min_split: int = 2
 
     def grow(self, job: tuple[np.random.Generator, bool]) -> tuple[Float, Float]:
         """Grow one tree, on permuted labels if the job says so; (original, synthetic) by leaf."""
@@ -261,6 +263,7 @@ class _Stacked:
         ordered = (_by_share(column, label) for column in self.codes)
         model = DecisionTreeClassifier(
             min_samples_leaf=self.min_leaf,
+            min_samples_split=self.min_split,
             max_depth=self.max_depth,
             random_state=int(stream.integers(2**31)),  # decides between equally good splits
         )

@@ -7,10 +7,15 @@ from understudy.reproduce.likeness import Figure6
 from understudy.reproduce.maps import Figure7, Figure8
 from understudy.reproduce.regressions import Table4
 from understudy.reproduce.simulation import Table1
+from understudy.reproduce.stage_figures import Figure5 as StageFigure5
+from understudy.reproduce.stage_figures import Figure14
+from understudy.reproduce.stage_tables import Table3 as StageTable3
+from understudy.reproduce.stage_tables import Table4 as StageTable4
 from understudy.reproduce.tuning import Figure3, Table2
 
 PAPERS: dict[str, str] = {
     "bale-quick": "Bale & Quick, Optimized Sequential Synthesis of Tabular Microdata",
+    "open-cesp": "Chapelle & Falissard, Distance-based Fully Synthetic Data Generation",
 }
 ITEMS: dict[str, dict[str, type[Item]]] = {
     "bale-quick": {
@@ -28,6 +33,7 @@ ITEMS: dict[str, dict[str, type[Item]]] = {
             Table4,
         )
     },
+    "open-cesp": {kind.name: kind for kind in (StageFigure5, StageTable3, Figure14, StageTable4)},
 }
 
 __all__ = ["ITEMS", "PAPERS", "Bench", "Item"]

@@ -198,6 +198,7 @@ class Result:
         source: where the paper has it.
         settings: with what it was computed, the seed included.
         quick: in which way it is smaller than the paper's; empty if it is not.
+        fictional: nobody in its tables is real.
     """
 
     paper: str
@@ -210,6 +211,7 @@ class Result:
     grids: tuple[Grid, ...] = ()
     pictures: tuple[Picture, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    fictional: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """The item as one JSON object."""
@@ -224,6 +226,7 @@ class Result:
             "source": self.source,
             "settings": dict(self.settings),
             "quick": self.quick,
+            "fictional": self.fictional,
             "claims": [claim.to_json() for claim in self.claims],
             "tables": [grid.to_json() for grid in self.grids],
             "pictures": [picture.to_json() for picture in self.pictures],
