@@ -299,6 +299,29 @@ def test_bands_over_replicates():
         assert every["k"]["original"][place] == pytest.approx(np.pi * (excess + h) ** 2, rel=1e-3)
 
 
+def test_a_band_holds_95_percent_of_the_replicates_curves_around_their_mean():
+    rng = np.random.default_rng(26)
+    train, several = people(rng, 200), [people(rng, 200) for _ in range(9)]
+
+    def shown(*release):
+        return judged(evidence(train, *release))[1]["l_function"]["targets"][0]
+
+    whole = shown(*several)
+    each = np.array([shown(one)["synthetic"] for one in several], dtype=float)
+    there = np.isfinite(each).all(axis=0)
+    assert there.sum() > 12
+    ordered = np.sort(each[:, there], axis=0)
+    # 2.5% of the way along nine curves lies a fifth of a step beyond the lowest.
+    expected = {
+        "low": ordered[0] + 0.2 * (ordered[1] - ordered[0]),
+        "high": ordered[-1] - 0.2 * (ordered[-1] - ordered[-2]),
+        "synthetic": each[:, there].mean(axis=0),
+    }
+    for key, values in expected.items():
+        drawn = np.array(whole[key], dtype=float)[there]
+        assert drawn == pytest.approx(values, rel=1e-3, abs=1e-4), key
+
+
 def test_no_curve_is_drawn_from_fewer_than_ten_pairs():
     rng = np.random.default_rng(17)
     train = people(rng, 60)
