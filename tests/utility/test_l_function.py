@@ -133,6 +133,13 @@ def test_the_reference_is_what_random_halves_show():
     assert sum(e.gap()[0] + e.reference > 0 for e in found) < 7
 
 
+def test_the_interval_knows_the_chance_in_both_tables():
+    """A small train against ten times as many: 5 of 100 miss, more than 3 of 20 at 1 in 60."""
+    rng = np.random.default_rng(27)
+    found = [one(people(rng, 80), people(rng, 800)).estimate for _ in range(20)]
+    assert sum(e.gap()[0] + e.reference > 0 for e in found) <= 3
+
+
 def test_the_gap_by_a_double_loop():
     rng = np.random.default_rng(6)
     train, release = people(rng, 40), people(rng, 30)
