@@ -9,7 +9,8 @@ import pytest
 from understudy import api
 from understudy.plans.plan import Plan
 from understudy.protect import InferencePrevention
-from understudy.seeds import stream
+from understudy.protect.inference_prevention import likeness
+from understudy.seeds import child, stream
 from understudy.study.maker import Maker
 from understudy.study.sweep import sweep
 from understudy.synth.cart import Cart
@@ -50,6 +51,7 @@ def test_smaller_bounds_cost_more_rows_and_every_bound_is_met():
             drawn, train, Maker(fitted), rng=stream(1, "sweep")
         )
         assert point["added"] == alone.rows.rows - 250 and point["rounds"] == alone.rounds
+        assert point["pmse"] == likeness(train, alone.rows, child(1, "sweep", "pmse"))
     again = sweep(step, [2.0, 5.0, 3.0, 1.0], drawn, train, Maker(fitted), seed=1)
     assert again == found
 
