@@ -172,6 +172,39 @@ def test_other_levels_come_in_proportion_to_their_priors():
     assert added[""] == pytest.approx(added["maybe"], abs=6)
 
 
+def test_one_ball_gets_the_rows_it_needs_and_no_more():
+    """By sex alone: m rows of one level among m need ⌈m / (c·p)⌉ − m others, whoever asks first."""
+    world = World(3, rows=200, roles={"pay": "other", "x": "other", "y": "other"})
+    level = world.encoding["ill"].levels.index("yes")
+    world.drawn = world.drawn.take(world.drawn.codes["ill"] == level)
+    prior = {"yes": 0.1, "no": 0.6, "maybe": 0.25, "": 0.05}
+    _, receipt = world.protect(c=4.0, priors={"ill": prior}, most=100.0)
+    each = np.bincount(world.drawn.codes["sex"])
+    assert receipt.added == (np.ceil(each / 0.4 - 1e-9) - each).sum() > 20
+    assert receipt.rounds == 1
+
+
+def test_two_columns_are_both_relieved():
+    keys = {"c": 2.5, "delta": 1.0, "intervals": {"pay": 4}}
+    world = World(11)
+    rows, receipt = world.protect(**keys)
+    pay = InferencePrevention.from_settings("p", keys).target(world.train, "pay").groups.of
+    for name, group in (("ill", None), ("pay", pay)):
+        before, after = (slow_largest(world, b, name, (1.0,), group) for b in (world.drawn, rows))
+        assert before > 2.5 * 1.01 and after <= 2.5 * (1 + 1e-8)
+        assert receipt.numbers[f"largest ratio of {name} before"] == pytest.approx(before, abs=1e-3)
+        assert receipt.numbers[f"largest ratio of {name} after"] == pytest.approx(after, abs=1e-3)
+
+
+def test_the_receipt_compares_the_table_before_with_the_table_after(monkeypatch):
+    name = "understudy.protect.inference_prevention.likeness"
+    monkeypatch.setattr(name, lambda train, block, seed: float(block.rows))
+    world = World(1, roles={"pay": "other"})
+    rows, receipt = world.protect(c=4.0)
+    assert receipt.numbers["pMSE ratio (tree) before"] == world.drawn.rows
+    assert receipt.numbers["pMSE ratio (tree) after"] == rows.rows > world.drawn.rows
+
+
 def test_remaining_columns_are_drawn_given_the_rest_and_rules_hold():
     """Among women everybody is a smith: also among added ones."""
     rules = ({"kind": "if", "when": {"column": "ill", "in": ["yes"]},

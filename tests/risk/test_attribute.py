@@ -218,6 +218,13 @@ def test_all_records_are_attacked_or_the_note_names_the_sample(monkeypatch):
     assert "1000 evenly spread over 1300: a sample" in note
 
 
+def test_a_small_release_is_compared_with_as_many_of_the_holdout():
+    world = World(14, rows=400, held=500)
+    for rows, fewer in ((150, 150), (900, 500)):
+        note = world.findings(world.draw(rows))["attribute.max_ratio", "ill"].estimate.note
+        assert f"the verdict compares {fewer} rows with {fewer}" in note
+
+
 def test_a_release_in_which_nobody_exceeds_holds():
     """What counts is the rows that an attacker has, not the rows that might have been drawn."""
     world = World(13, rows=400, held=200)

@@ -1,5 +1,7 @@
 """What each bound costs: a sweep over c."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from understudy import api
 from understudy.plans.plan import Plan
 from understudy.protect import InferencePrevention
+from understudy.protect.inference_prevention import likeness
+from understudy.seeds import child, stream
 from understudy.study.maker import Maker
 from understudy.study.sweep import sweep
 from understudy.synth.cart import Cart
@@ -42,6 +46,12 @@ def test_smaller_bounds_cost_more_rows_and_every_bound_is_met():
     added = [point["added"] for point in met]
     assert added == sorted(added) and 0 < added[0] < added[-1]
     assert all(point["pmse"] > 0 for point in met)
+    for point in met:
+        alone = replace(step, c=point["c"]).relieve(
+            drawn, train, Maker(fitted), rng=stream(1, "sweep")
+        )
+        assert point["added"] == alone.rows.rows - 250 and point["rounds"] == alone.rounds
+        assert point["pmse"] == likeness(train, alone.rows, child(1, "sweep", "pmse"))
     again = sweep(step, [2.0, 5.0, 3.0, 1.0], drawn, train, Maker(fitted), seed=1)
     assert again == found
 
@@ -61,3 +71,19 @@ def test_the_plan_asks_for_it(asked):
         points = {point["c"]: point for point in found["points"]}
         assert set(points) == {None, 8.0, 4.0} and found["c"] == 4.0
         assert points[None]["ratio"]["ill"] == receipt["largest ratio of ill before"]
+
+
+def test_a_sweep_starts_from_the_table_as_its_step_finds_it():
+    first, second = ({"do": "inference-prevention", "c": c} for c in (4.0, 2.5))
+    plan = Plan(
+        columns=ROLES,
+        protections=(first, second | {"sweep": [3.0]}),
+        settings={"min_leaf": 20},
+        measures=("attribute",),
+    )
+    study = api.synthesize(people(2), plan, seed=1, jobs=1)
+    before = [r["largest ratio of ill before"] for r in study.findings.receipts
+              if r["step"] == "protect"]  # fmt: skip
+    assert before[0] > 4 >= before[1] > 2.5
+    (found,) = study.summaries["prevention"]
+    assert found["c"] == 2.5 and found["points"][0]["ratio"]["ill"] == before[1]

@@ -133,6 +133,13 @@ def test_the_reference_is_what_random_halves_show():
     assert sum(e.gap()[0] + e.reference > 0 for e in found) < 7
 
 
+def test_the_interval_knows_the_chance_in_both_tables():
+    """A small train against ten times as many: 5 of 100 miss, more than 3 of 20 at 1 in 60."""
+    rng = np.random.default_rng(27)
+    found = [one(people(rng, 80), people(rng, 800)).estimate for _ in range(20)]
+    assert sum(e.gap()[0] + e.reference > 0 for e in found) <= 3
+
+
 def test_the_gap_by_a_double_loop():
     rng = np.random.default_rng(6)
     train, release = people(rng, 40), people(rng, 30)
@@ -297,6 +304,29 @@ def test_bands_over_replicates():
         assert low < mean < high
         h, excess = shown["grid"][place], every["original"][place]
         assert every["k"]["original"][place] == pytest.approx(np.pi * (excess + h) ** 2, rel=1e-3)
+
+
+def test_a_band_holds_95_percent_of_the_replicates_curves_around_their_mean():
+    rng = np.random.default_rng(26)
+    train, several = people(rng, 200), [people(rng, 200) for _ in range(9)]
+
+    def shown(*release):
+        return judged(evidence(train, *release))[1]["l_function"]["targets"][0]
+
+    whole = shown(*several)
+    each = np.array([shown(one)["synthetic"] for one in several], dtype=float)
+    there = np.isfinite(each).all(axis=0)
+    assert there.sum() > 12
+    ordered = np.sort(each[:, there], axis=0)
+    # 2.5% of the way along nine curves lies a fifth of a step beyond the lowest.
+    expected = {
+        "low": ordered[0] + 0.2 * (ordered[1] - ordered[0]),
+        "high": ordered[-1] - 0.2 * (ordered[-1] - ordered[-2]),
+        "synthetic": each[:, there].mean(axis=0),
+    }
+    for key, values in expected.items():
+        drawn = np.array(whole[key], dtype=float)[there]
+        assert drawn == pytest.approx(values, rel=1e-3, abs=1e-4), key
 
 
 def test_no_curve_is_drawn_from_fewer_than_ten_pairs():

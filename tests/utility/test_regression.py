@@ -243,6 +243,21 @@ def test_a_model_that_understates_its_errors_has_wider_margins(people):
     assert estimate.reference > 5 and found[SD, "squares", 1].verdict is not Verdict.FAILS
 
 
+def test_models_share_the_level(people):
+    """Of two models each has the interval of one alone at half the error."""
+    world = people("mixed", 800, 300, 61)
+    draw = world.draw(800)
+    found = []
+    for level, count in ((0.9, 2), (0.95, 1)):
+        models = tuple({**WOMEN, "name": f"model {k}"} for k in range(count))
+        judge = Regressions(models=models).prepare(
+            world.evidence(draw, level=level), rng=np.random.default_rng(1)
+        )
+        made = judge.estimates(draw, rng=np.random.default_rng(2))
+        found.append([(one.value, *one.gap()) for one in made[:2]])
+    assert found[0] == found[1]
+
+
 def test_pooled_is_the_median_over_coefficients_and_replicates(people):
     world = people("mixed", 800, 300, 54)
     draws = [world.draw(800), world.draw(500), world.draw(700)]
