@@ -29,7 +29,7 @@ def ledger(evidence: Evidence, rows: NDArray[np.int64], *, map_: Map = map) -> p
     Columns: ``row`` (from 0, in the original file), ``nearest_synthetic`` (the typed distance to
     the nearest row of any replicate), ``nearest_other`` (to the nearest *other* record of train:
     an isolated person has a large one), ``exact`` (some synthetic row equals it), ``unique_quasi``
-    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns).
+    and ``unique`` (no other person of train has its quasi-identifiers, or all its columns).
 
     Tables of more than 200,000 rows get no ledger yet: it asks for every record.
     """
@@ -56,4 +56,4 @@ def ledger(evidence: Evidence, rows: NDArray[np.int64], *, map_: Map = map) -> p
 
 def _unique(evidence: Evidence, columns: list[str] | tuple[str, ...]) -> NDArray[np.bool_]:
     (number,) = row_numbers([evidence.train], columns)
-    return hits_unique(number, number) > 0
+    return hits_unique(number, number, evidence.train.person) > 0

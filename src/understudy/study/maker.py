@@ -13,6 +13,7 @@ from understudy.errors import PlanError
 from understudy.plans.plan import Plan
 from understudy.protect import PROTECTIONS, Protection, Receipt
 from understudy.seeds import stream
+from understudy.synth.panel import FittedPanel
 from understudy.synth.sequence import FittedSequence
 from understudy.tables.encode import Block
 
@@ -21,7 +22,7 @@ from understudy.tables.encode import Block
 class Maker:
     """A fitted synthesizer behind the `Source` protocol."""
 
-    fitted: FittedSequence
+    fitted: FittedSequence | FittedPanel
 
     @property
     def combining(self) -> str:
@@ -51,7 +52,7 @@ class Maker:
         return self.fitted.swap(record, candidates, replicates)
 
 
-def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:
+def protections(plan: Plan, *, kept: bool, grouped: bool = False) -> tuple[Protection, ...]:
     """The plan's protections, in order."""
     made = []
     for place, entry in enumerate(plan.protections):
@@ -59,6 +60,9 @@ def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:
         kind = PROTECTIONS[_name(where, entry)]
         if kind.redraws and kept:
             raise PlanError(where, kind.name, "no protection that redraws, since columns are kept")
+        if grouped:
+            expected = "no protection: none knows yet of people with several rows (role group)"
+            raise PlanError(where, kind.name, expected)
         settings = {key: value for key, value in entry.items() if key != "do"}
         settings = _beside(kind, plan) | settings
         made.append(kind.from_settings(where, settings))

@@ -10,7 +10,7 @@ says about a lone donor is then counted in full.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,6 +125,7 @@ class FittedCart(Fitted):
         train_place: place of each row of train: its code, or its exact value's.
         exact: train's distinct values where they are handed out as they are.
         recall: tallies of the replicates that were asked about.
+        weight: the donors' weights of one replicate, where they were drawn ahead of its rows.
     """
 
     settings: Cart
@@ -136,6 +137,7 @@ class FittedCart(Fitted):
     train_place: NDArray[np.int32]
     exact: Exact | None
     recall: Recall[leaves.Tally] = field(default_factory=Recall, repr=False)
+    weight: Floats | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -145,6 +147,10 @@ class FittedCart(Fitted):
     def leaf_of(self, rows: Block) -> NDArray[np.int32]:
         """Leaf of each row."""
         return _full(self.tree.apply([rows.codes[name] for name in self.given]), rows.rows)
+
+    def realised(self, rng: np.random.Generator) -> FittedCart:
+        """With the donors' weights of one replicate."""
+        return replace(self, weight=leaves.weights(self.donors, rng, self.settings.weighs))
 
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw from the donors of each row's leaf."""
@@ -177,7 +183,9 @@ class FittedCart(Fitted):
     ) -> NDArray[np.int32]:
         bootstrap = self.settings.weighs
         if limit is None:
-            return leaves.draw(self.donors, leaf, rng, bootstrap=bootstrap, spot=spot)
+            return leaves.draw(
+                self.donors, leaf, rng, bootstrap=bootstrap, spot=spot, weight=self.weight
+            )
         if self.exact is not None:
             limit = self.exact.limit(limit)
         return leaves.draw_within(
@@ -192,6 +200,7 @@ class FittedCart(Fitted):
             group=limit.group,
             missing=limit.missing,
             nothing=self.donors.cells - 1,
+            weight=self.weight,
         )
 
     def place_of(self, rows: Block) -> NDArray[np.int32]:
