@@ -191,6 +191,13 @@ def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Point
     )
 
 
+def several(block: Block) -> str:
+    """Words for a note where people have several rows: intervals and nulls are then by people."""
+    if block.person is None:
+        return ""
+    return f"; rows of {block.people} people, intervals by person"
+
+
 def features(block: Block, columns: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Rows as a discriminator sees them: values of numbers, codes of levels, missing NaN or −1."""
     numbers = [block.values[name] for name in columns if name in block.values]
@@ -255,5 +262,6 @@ __all__ = [
     "features",
     "points",
     "row_numbers",
+    "several",
     "widths",
 ]

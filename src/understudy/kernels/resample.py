@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from understudy.kernels.people import least_rows
+
 DRAWS = 2000
 
 
@@ -27,10 +29,10 @@ def quantile(values: NDArray[np.float64], share: float) -> float:
 def effective_rows(values: NDArray[np.float64], person: NDArray[Any] | None) -> int:
     """How many independent rows say as much about the mean as these rows, some of one person.
 
-    n_eff = σ² / V with V = P/(P−1) · Σ_p (Σ_{i in p} (y_i − ȳ))² / n², the variance of the mean when
-    people are drawn, each with all rows (Kish 1965, §8.2: n over the design effect). Never more than
-    n. Where all rows are alike nothing can be estimated: then n² / Σ m_p², as if all of a
-    person's rows say the same. Cost: a sort of the rows.
+    n_eff = σ² / V with V = P/(P−1) · Σ_p (Σ_{i in p} (y_i − ȳ))² / n², the variance of the mean
+    when people are drawn, each with all rows (Kish 1965, §8.2: n over the design effect). Never
+    more than n. Where all rows are alike nothing can be estimated: then n² / Σ m_p², as if all
+    of a person's rows said the same. Cost: a sort of the rows.
 
     Example:
         >>> effective_rows(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1]))
@@ -43,10 +45,9 @@ def effective_rows(values: NDArray[np.float64], person: NDArray[Any] | None) -> 
         return n
     _, place = np.unique(person, return_inverse=True)
     rows = np.bincount(place)
-    least = n**2 / float(np.square(rows).sum())
     spread = float(np.square(values - values.mean()).mean())
     if len(rows) < 2 or spread == 0:
-        return max(int(least), 1)
+        return max(int(least_rows(person, n)), 1)
     sums = np.bincount(place, weights=values - values.mean())
     variance = len(rows) / (len(rows) - 1) * float(np.square(sums).sum()) / n**2
     return n if variance * n <= spread else max(int(spread / variance), 1)

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from understudy.kernels.people import Whose, pooled
+
 Ints = NDArray[np.int64]
 
 
@@ -30,7 +32,7 @@ def overlap_null(
     rng: np.random.Generator,
     *,
     draws: int,
-    people: tuple[Ints | None, Ints | None] = (None, None),
+    people: Whose = (None, None),
 ) -> tuple[float, float]:
     """Mean and standard deviation of `overlap` when the pooled rows are dealt out at random.
 
@@ -52,26 +54,17 @@ def overlap_null(
 
 
 def _dealt_people(
-    first: Ints,
-    second: Ints,
-    rng: np.random.Generator,
-    draws: int,
-    people: tuple[Ints | None, Ints | None],
+    first: Ints, second: Ints, rng: np.random.Generator, draws: int, people: Whose
 ) -> tuple[float, float]:
-    pooled = np.concatenate([first, second])
-    size = int(pooled.max()) + 1
-    one, two = (
-        np.unique(np.arange(rows.size) if whose is None else whose, return_inverse=True)[1]
-        for rows, whose in zip((first, second), people, strict=True)
-    )
-    many = int(one.max()) + 1
-    person = np.concatenate([one, two + many])
-    side = np.arange(int(two.max()) + 1 + many) < many
+    rows = np.concatenate([first, second])
+    size = int(rows.max()) + 1
+    person, count = pooled(people, (first.size, second.size))
+    side = np.arange(int(person.max()) + 1) < count
     found = []
     for _ in range(draws):
         dealt = rng.permutation(side)[person]
-        a = np.bincount(pooled[dealt], minlength=size) / dealt.sum()
-        b = np.bincount(pooled[~dealt], minlength=size) / (~dealt).sum()
+        a = np.bincount(rows[dealt], minlength=size) / dealt.sum()
+        b = np.bincount(rows[~dealt], minlength=size) / (~dealt).sum()
         found.append(float(np.minimum(a, b).sum()))
     return float(np.mean(found)), float(np.std(found, ddof=1))
 

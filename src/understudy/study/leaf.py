@@ -59,8 +59,8 @@ class Trial:
 class _Half:
     """One half of train to learn from, the other as honest rows, and how close those come.
 
-    ``fits`` keeps what is the same at every leaf size: a mixture, say. ``wide`` says how people with
-    several rows are taken apart.
+    ``fits`` keeps what is the same at every leaf size: a mixture, say. ``wide`` says how people
+    with several rows are taken apart.
     """
 
     inner: Block
@@ -187,9 +187,7 @@ def _uniques(half: _Half, synthetic: Block, drawn: Sequence[str]) -> float:
         return 0.0
     train, honest, ours = row_numbers([half.inner, half.other, synthetic], keys)
     whose = half.inner.person
-    return float(
-        hits_unique(train, ours, whose).mean() - hits_unique(train, honest, whose).mean()
-    )
+    return float(hits_unique(train, ours, whose).mean() - hits_unique(train, honest, whose).mean())
 
 
 def _ratios(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, PlanError, TableError
 from understudy.seeds import stream
 from understudy.synth.panel import Panel
+from understudy.synth.sequence import Sequential
 from understudy.tables.encode import Block, Encoding
 from understudy.tables.schema import Role, Schema
 from understudy.tables.surrogates import surrogates
@@ -225,17 +226,23 @@ def fresh_ids(original: pa.ChunkedArray, block: Block, rng: np.random.Generator)
     return surrogates(original, len(people), rng).take(pa.array(whose))
 
 
-def receipt(people: People, panel: Panel, train: Block) -> dict[str, Any]:
+def receipts_of(
+    people: People | None, engine: Panel | Sequential, train: Block
+) -> list[dict[str, Any]]:
     """What was done about people with several rows: names and counts."""
-    wide = panel.wide
-    return {
-        "step": "people",
-        "column": people.column,
-        "time": people.time,
-        "people of train": train.people,
-        "rows a person": round(wide.rows_per_person, 2),
-        "never change": list(wide.constant),
-    }
+    if people is None or not isinstance(engine, Panel):
+        return []
+    wide = engine.wide
+    return [
+        {
+            "step": "people",
+            "column": people.column,
+            "time": people.time or "the order of the file",
+            "people of train": train.people,
+            "rows a person": round(wide.rows_per_person, 2),
+            "never change": ", ".join(wide.constant) or "no column",
+        }
+    ]
 
 
 def untuned(column: str) -> PlanError:

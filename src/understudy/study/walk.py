@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence, Map, Measure
@@ -45,7 +44,7 @@ from understudy.study.people import (
     fresh_ids,
     group_column,
     of_people,
-    receipt,
+    receipts_of,
     split_people,
     untuned,
 )
@@ -54,9 +53,9 @@ from understudy.study.provenance import approximations, provenance_of, receipt_o
 from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
 from understudy.study.tune import Tuned
-from understudy.synth.panel import FittedPanel, Panel
+from understudy.synth.panel import FittedPanel
 from understudy.synth.rule_kinds import parse_rules
-from understudy.synth.sequence import FittedSequence, Visit
+from understudy.synth.sequence import FittedSequence
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
 from understudy.tables.prepare import prepare
 from understudy.tables.schema import Kind, Role
@@ -153,8 +152,8 @@ def run(
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
     rules = parse_rules(plan.rules, encoding, block, "rules")
-    maker_of = synthesizer(plan, block, visits, rules)
-    fitted = maker_of.fit(block, seed=seed, map_=map_)
+    engine = synthesizer(plan, block, visits, rules)
+    fitted = engine.fit(block, seed=seed, map_=map_)
     progress("sample")
     drawn = [
         fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
@@ -176,7 +175,7 @@ def run(
     summaries |= sweeps(steps, drawn[0].block, block, maker, seed=seed, progress=progress)
     receipts = [
         *ready.receipts,
-        *([receipt(ready.people, maker_of, block)] if isinstance(maker_of, Panel) else ()),
+        *receipts_of(ready.people, engine, block),
         *(
             receipt_of("rules", {"replicate": n, **item.counts})
             for n, item in enumerate(drawn, 1)
@@ -190,9 +189,7 @@ def run(
         receipts.append(receipt_of("rules broken in the original", broken))
     tables = tuple(_dressed(item, ready, seed, n) for n, item in enumerate(release, 1))
     provenance = provenance_of(plan, ready, leaf if plan.needs_leaf else None, trials, gating)
-    found = Findings(
-        plan.sha256, sizes_of(evidence, tables), findings, tuple(receipts), provenance
-    )
+    found = Findings(plan.sha256, sizes_of(evidence, tables), findings, tuple(receipts), provenance)
     progress("records")
     records = ledger(evidence, sides.rows, map_=map_)
     if tuned is not None:

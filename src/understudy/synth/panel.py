@@ -192,7 +192,7 @@ class _Growing:
         return int(self.rows_of.max())
 
     def known(self, number: int) -> Block:
-        """What is known before the rows of this number are drawn: the person, and the row before."""
+        """What rows of this number are drawn given: the person, and the row before."""
         wide, alive = self.wide, np.flatnonzero(self.rows_of >= number)
         known = self.base.take(alive)
         if number == 1:

@@ -7,7 +7,7 @@ given the row before: a Markov chain of order one (Diggle et al. 2002, ch. 10).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -167,9 +167,7 @@ def find_wide(train: Block) -> Wide:
     columns |= {new: block.encoding[name] for name, new in before.items()}
     encoding = Encoding(columns, block.encoding.layout)
     mean = block.rows / max(len(people), 1)
-    return Wide(
-        encoding, block.names, constant, changing, time, count, number, gap, before, mean
-    )
+    return Wide(encoding, block.names, constant, changing, time, count, number, gap, before, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,9 +228,9 @@ def _gaps(name: str, block: Block, time: str, spots: _Spots) -> ColumnEncoding:
     return _made(name, shown, cells.step, gaps[~np.isnan(gaps)])
 
 
-def _made(name: str, shown: Floats, step: float, all_: Sequence[float] | Floats = ()) -> ColumnEncoding:
+def _made(name: str, shown: Floats, step: float, all_: Floats | None = None) -> ColumnEncoding:
     """The encoding of a made number; ``shown`` has a value as often as people have it."""
-    values = np.asarray(all_ if len(all_) else shown, dtype=np.float64)
+    values = shown if all_ is None else all_
     mean, sd = (float(values.mean()), float(values.std())) if values.size else (0.0, 0.0)
     cells = find_cells(shown, step=step)
     numeric = Numeric(pa.float64(), 0, step)

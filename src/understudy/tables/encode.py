@@ -277,7 +277,7 @@ def once_each(values: Values, person: NDArray[np.int64]) -> Values:
     there = ~np.isnan(values)
     distinct, value = np.unique(values[there], return_inverse=True)
     pairs = np.unique(value * (person.max(initial=0) + 1) + person[there])
-    return distinct[pairs // (person.max(initial=0) + 1)]
+    return np.asarray(distinct[pairs // (person.max(initial=0) + 1)], dtype=np.float64)
 
 
 def _scale(present: NDArray[np.float64]) -> tuple[float, float]:
