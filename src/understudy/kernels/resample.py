@@ -45,12 +45,12 @@ def effective_rows(values: NDArray[np.float64], person: NDArray[Any] | None) -> 
         return n
     _, place = np.unique(person, return_inverse=True)
     rows = np.bincount(place)
-    spread = float(np.square(values - values.mean()).mean())
+    spread = float(np.square(values - values.mean()).sum()) / max(n - 1, 1)
     if len(rows) < 2 or spread == 0:
         return max(int(least_rows(person, n)), 1)
     sums = np.bincount(place, weights=values - values.mean())
     variance = len(rows) / (len(rows) - 1) * float(np.square(sums).sum()) / n**2
-    return n if variance * n <= spread else max(int(spread / variance), 1)
+    return n if variance * n <= spread else max(round(spread / variance), 1)
 
 
 def quantile_draws(

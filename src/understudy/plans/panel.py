@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from understudy.errors import PlanError
 from understudy.plans.plan import Plan
 from understudy.synth import MODELS
-from understudy.synth.panel import Panel
+from understudy.synth.grid import Link, Ruler
+from understudy.synth.panel import PARTS, Panel
+from understudy.synth.rule_numbers import Order
 from understudy.synth.rules import Rule
 from understudy.synth.sequence import Sequential, Visit
 from understudy.synth.wide import Wide, find_wide
@@ -33,45 +35,65 @@ def synthesizer(
 def _panel(plan: Plan, wide: Wide, visits: Sequence[Visit], rules: Sequence[Rule]) -> Panel:
     """Each visit once for people, once for first rows, once for later ones: as its columns need.
 
-    Columns that never change in a person, and the first time, are drawn before all that changes,
-    and may be predicted from the number of rows. What changes is also predicted from the values of
-    the row before, the row's number and the time since: of the columns that the visit may look at.
+    Columns that never change in a person, and times, are drawn before all that changes, and may be
+    predicted from the number of rows. What changes is also predicted from the values of the row
+    before, the row's number and the time since: of the columns that the visit may look at.
     """
-    whole = set(wide.known)
-    person = [Visit(MODELS["marginal"](), (wide.count,))]
-    first, gap, later = [], [], []
+    steps: dict[str, list[Visit]] = {part: [] for part in (*PARTS, "untimed")}
+    steps["person"].append(Visit(MODELS["marginal"](), (wide.count,)))
     for visit in visits:
         _suits(visit, wide)
-        seen, blind = _seen(plan, wide, visit), visit.model.name in _BLIND
-        once = tuple(name for name in visit.columns if name in whole)
-        if once:
-            given = (wide.count, *(name for name in visit.given if name in whole))
-            person.append(replace(visit, columns=once, given=() if blind else given))
-        fixed = [name for name in wide.known if name in seen]
-        lags = [new for name, new in wide.before.items() if name in seen or name in visit.columns]
-        if wide.time in visit.columns:
-            given = (wide.count, wide.number, *(n for n in fixed if n != wide.time), *lags)
-            strata = visit.strata if visit.strata in wide.constant else None
-            gap.append(Visit(visit.model, (wide.gap,), () if blind else given, strata))
-        rest = tuple(name for name in visit.columns if name in wide.changing)
-        if rest:
-            beside = [name for name in visit.given if name in wide.changing]
-            start = () if blind else (wide.count, *fixed, *beside)
-            made = (wide.count, wide.number, *([wide.gap] if wide.time else []))
-            after = () if blind else (*made, *fixed, *beside, *lags)
-            first.append(replace(visit, columns=rest, given=start))
-            later.append(replace(visit, columns=rest, given=after))
-    of_people = tuple(rule for rule in rules if set(rule.columns) <= whole)
-    of_rows = tuple(rule for rule in rules if rule not in of_people)
-    return Panel(
-        wide,
-        tuple(visits),
-        Sequential(tuple(person), of_people),
-        Sequential(tuple(first), of_rows),
-        Sequential(tuple(gap)),
-        Sequential(tuple(later), of_rows),
-        tuple(rules),
-    )
+        for part, columns, given in _due(plan, wide, visit):
+            blind = visit.model.name in _BLIND
+            steps[part].append(replace(visit, columns=columns, given=() if blind else given))
+    steps["person"] += steps.pop("untimed")
+    about = _rules(wide, rules)
+    parts = {part: Sequential(tuple(steps[part]), about[part]) for part in PARTS}
+    return Panel(wide, tuple(visits), rules=tuple(rules), **parts)
+
+
+def _due(
+    plan: Plan, wide: Wide, visit: Visit
+) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """The parts that a visit is for, with its columns there and what they are predicted from."""
+    seen = _seen(plan, wide, visit)
+    steady = tuple(name for name in wide.constant if name in seen)
+    lags = tuple(n for name, n in wide.before.items() if name in seen or name in visit.columns)
+    once = tuple(name for name in visit.columns if name in wide.constant)
+    if once:
+        beside = tuple(name for name in visit.given if name in wide.constant)
+        yield "person", once, (wide.count, *beside)
+    if wide.time is not None and wide.time in visit.columns:
+        yield "start", (wide.time,), (wide.count, *steady)
+        yield "gap", (wide.gap,), (wide.count, wide.number, *steady, *lags)
+        if wide.untimed is not None:
+            yield "untimed", (wide.untimed,), (wide.count, *steady)
+    rest = tuple(name for name in visit.columns if name in wide.changing)
+    if rest:
+        known = tuple(name for name in wide.known if name in seen)
+        beside = tuple(name for name in visit.given if name in wide.changing)
+        made = (wide.count, wide.number, *((wide.gap,) if wide.time else ()))
+        yield "first", rest, (wide.count, *known, *beside)
+        yield "later", rest, (*made, *known, *beside, *lags)
+
+
+def _rules(wide: Wide, rules: Sequence[Rule]) -> dict[str, tuple[Rule, ...]]:
+    """The rules by the part that first draws all their columns."""
+    found: dict[str, list[Rule]] = {part: [] for part in PARTS}
+    for rule in rules:
+        about = set(rule.columns)
+        if about <= set(wide.constant):
+            found["person"].append(rule)
+        elif about <= set(wide.known):
+            found["start"].append(rule)
+        else:
+            found["first"].append(rule)
+            found["later"].append(rule)
+    if wide.untimed is not None:
+        same = Link(1.0, 0.0)
+        lost, rows = Ruler(wide.encoding[wide.untimed]), Ruler(wide.encoding[wide.count])
+        found["person"].append(Order(lost, rows, same, same))
+    return {part: tuple(some) for part, some in found.items()}
 
 
 def _seen(plan: Plan, wide: Wide, visit: Visit) -> set[str]:

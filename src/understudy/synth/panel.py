@@ -32,7 +32,7 @@ from understudy.synth.wide import Laid, Wide
 from understudy.tables.encode import Block, Encoding
 
 Path = tuple[str | int, ...]
-PARTS = ("person", "first", "gap", "later")
+PARTS = ("person", "start", "first", "gap", "later")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,10 @@ class Panel:
     Attributes:
         wide: how their rows are taken apart.
         visits: the plan's steps, as it states them for a single row.
-        person: draws the number of rows, what never changes, and the first time.
+        person: draws the number of rows, and what never changes.
+        start: draws the first time (no steps where there is no time, as for ``gap``).
         first: draws the rest of each first row.
-        gap: draws the time between a row and the one before (no steps where there is no time).
+        gap: draws the time between a row and the one before.
         later: draws the rest of each later row.
         rules: the rules of the table.
     """
@@ -52,6 +53,7 @@ class Panel:
     wide: Wide
     visits: tuple[Visit, ...]
     person: Sequential
+    start: Sequential
     first: Sequential
     gap: Sequential
     later: Sequential
@@ -79,6 +81,7 @@ class FittedPanel:
     settings: Panel
     encoding: Encoding
     person: FittedSequence
+    start: FittedSequence
     first: FittedSequence
     gap: FittedSequence
     later: FittedSequence
@@ -99,14 +102,15 @@ class FittedPanel:
             name: part.realised(seed=seed, path=(*path, name)) for name, part in self._parts.items()
         }
         base = drawn["person"].fill(wide.encoding.empty(people), seed=seed, path=(*path, "person"))
-        growing = _Growing.of(wide, base.block)
-        counts = dict(base.counts)
+        started = self._started(base.block, drawn["start"], seed, (*path, "start"))
+        counts = {"redrawn": base.counts["redrawn"] + started.counts["redrawn"]}
+        growing = _Growing.of(wide, started.block)
         for number in range(1, growing.longest + 1):
             known = growing.known(number)
             if number == 1:
                 done = drawn["first"].fill(known, seed=seed, path=(*path, "first"))
             else:
-                known = self._timed(known, drawn["gap"], seed, (*path, "gap", number))
+                known = self._timed(known, number, drawn["gap"], seed, (*path, "gap", number))
                 done = drawn["later"].fill(known, seed=seed, path=(*path, "later", number))
             counts["redrawn"] += done.counts["redrawn"]
             growing.add(done.block, number)
@@ -114,15 +118,26 @@ class FittedPanel:
         counts["unresolved"] = len(broken_rows(self.settings.rules, block))
         return Drawn(block, counts)
 
-    def _timed(self, known: Block, gap: FittedSequence, seed: int, path: Path) -> Block:
-        """Add the gap and the time; whoever had no time in the row before has none."""
+    def _started(self, base: Block, start: FittedSequence, seed: int, path: Path) -> Drawn:
+        """Add the first time; whoever has no row with a time has none."""
+        wide = self.settings.wide
+        if wide.time is None:
+            return Drawn(base, {"redrawn": 0})
+        done = start.fill(base, seed=seed, path=path)
+        values = np.where(wide.timed_rows(base) >= 1, done.block.values[wide.time], np.nan)
+        return Drawn(base.join(wide.at(values)), done.counts)
+
+    def _timed(
+        self, known: Block, number: int, gap: FittedSequence, seed: int, path: Path
+    ) -> Block:
+        """Add the gap and the time; the last rows of a person may have none."""
         wide = self.settings.wide
         if wide.time is None:
             return known
         past = known.values[wide.before[wide.time]]
         drawn = gap.fill(known, seed=seed, path=path).block.values[wide.gap]
-        since = np.where(np.isnan(past), np.nan, drawn)
-        return known.join(wide.made({wide.gap: since})).join(wide.moved_on(past, since))
+        since = np.where(wide.timed_rows(known) >= number, drawn, np.nan)
+        return known.join(wide.made({wide.gap: since})).join(wide.at(past + since))
 
     def near(self, record: Block, rows: int, columns: Sequence[str], *, seed: int) -> Block:
         """Refused: a single row of a person cannot be drawn anew by itself."""
@@ -140,6 +155,7 @@ class FittedPanel:
         blocks, result = _blocks(laid), np.zeros(rows.rows)
         for name in ("person", "first"):
             result[laid.first_rows] += self._parts[name].log_density(blocks[name])
+        result[laid.first_rows[laid.begun]] += self.start.log_density(blocks["start"])
         result[laid.later_rows] += self.later.log_density(laid.later)
         result[laid.later_rows[laid.timed]] += self.gap.log_density(blocks["gap"])
         return result
@@ -220,8 +236,13 @@ class _Growing:
 
 def _blocks(laid: Laid) -> dict[str, Block]:
     """What each part is about."""
-    timed = laid.later.take(laid.timed)
-    return {"person": laid.person, "first": laid.first, "gap": timed, "later": laid.later}
+    return {
+        "person": laid.person,
+        "start": laid.first.take(laid.begun),
+        "first": laid.first,
+        "gap": laid.later.take(laid.timed),
+        "later": laid.later,
+    }
 
 
 _WHOLE = (

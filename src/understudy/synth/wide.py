@@ -36,6 +36,8 @@ class Wide:
         count: the made column that holds a person's number of rows.
         number: the made column that counts the rows of a person from 1.
         gap: the made column that holds the time since the row before.
+        untimed: the made column that holds a person's number of rows without a time, which come
+            last (None: train has no such rows).
         before: the made columns with the value of the row before, by column.
         rows_per_person: mean number of rows of a person of train.
     """
@@ -48,6 +50,7 @@ class Wide:
     count: str
     number: str
     gap: str
+    untimed: str | None
     before: Mapping[str, str]
     rows_per_person: float
 
@@ -60,21 +63,28 @@ class Wide:
         """Take a block apart. Cost: one sort of the rows."""
         spots = _spots(block)
         people = _rows_of(spots)
+        every = np.repeat(np.arange(len(people)), people)
+        whose = every[~spots.fresh]
         sizes = {self.count: people.astype(np.float64)}
-        start = replace(block.take(spots.first), encoding=self.encoding, person=None)
-        start = start.join(self.made(sizes))
-        whose = np.repeat(np.arange(len(people)), people)[~spots.fresh]
+        steady = all(_is_constant(block, name, spots) for name in self.constant)
+        if self.time is not None:
+            lost = np.isnan(block.values[self.time][spots.order]).astype(np.float64)
+            steady &= self.untimed is not None or not lost.any()
+            if self.untimed is not None:
+                sizes[self.untimed] = _sums(every, lost)
+        first = replace(block.take(spots.first), encoding=self.encoding, person=None)
+        first = first.join(self.made(sizes))
         later = replace(block.take(spots.later), encoding=self.encoding, person=None)
         made = {self.count: sizes[self.count][whose], self.number: spots.number}
         later = later.join(self.made(made)).join(self.lagged(block.take(spots.previous)))
-        timed = np.ones(later.rows, dtype=bool)
+        begun, timed = np.ones(first.rows, dtype=bool), np.ones(later.rows, dtype=bool)
         if self.time is not None:
             past = later.values[self.before[self.time]]
             later = later.join(self.made({self.gap: self._since(later.values[self.time], past)}))
-            timed = ~np.isnan(past)
-        steady = all(_is_constant(block, name, spots) for name in self.constant)
-        person = start.select([*self.known, self.count])
-        return Laid(person, start, later, timed, spots.first, spots.later, steady)
+            begun = ~np.isnan(first.values[self.time])
+            timed = ~np.isnan(later.values[self.time]) & ~np.isnan(past)
+        person = first.select([*self.constant, *sizes])
+        return Laid(person, first, later, begun, timed, spots.first, spots.later, steady)
 
     def lagged(self, previous: Block) -> Block:
         """The rows before, under the names that say so."""
@@ -96,14 +106,19 @@ class Wide:
         rows = len(next(iter(columns.values())))
         return self.encoding.block(codes, columns, rows)
 
-    def moved_on(self, past: Floats, gap: Floats) -> Block:
-        """The time of a row, from the time of the row before and the gap."""
+    def at(self, values: Floats) -> Block:
+        """Times, on the grid of the column."""
         assert self.time is not None
-        encoding = self.encoding[self.time]
-        assert encoding.cells is not None
-        values = encoding.cells.on_grid(past + gap)
-        codes = encoding.cells.of(values)
-        return self.encoding.block({self.time: codes}, {self.time: values}, len(values))
+        cells = self.encoding[self.time].cells
+        assert cells is not None
+        values = cells.on_grid(values)
+        codes = {self.time: cells.of(values)}
+        return self.encoding.block(codes, {self.time: values}, len(values))
+
+    def timed_rows(self, people: Block) -> Floats:
+        """How many rows of each person have a time."""
+        rows = people.values[self.count]
+        return rows if self.untimed is None else rows - people.values[self.untimed]
 
     def _since(self, now: Floats, past: Floats) -> Floats:
         assert self.time is not None
@@ -117,10 +132,11 @@ class Laid:
     """A block taken apart.
 
     Attributes:
-        person: one row a person: what never changes, the first time, the number of rows.
+        person: one row a person: what never changes, and the number of rows.
         first: first rows, with the number of rows.
         later: all other rows, each with what the row before had.
-        timed: which later rows follow a row whose time is known.
+        begun: which first rows have a time.
+        timed: which later rows have a time, and follow one that has.
         first_rows: where the first rows stood in the block.
         later_rows: where the later rows stood.
         steady: what is constant in train is constant here.
@@ -129,6 +145,7 @@ class Laid:
     person: Block
     first: Block
     later: Block
+    begun: NDArray[np.bool_]
     timed: NDArray[np.bool_]
     first_rows: Rows
     later_rows: Rows
@@ -140,13 +157,13 @@ def find_wide(train: Block) -> Wide:
 
     Example:
         >>> from understudy.tables.outbreak import outbreak
+        >>> from understudy.tables.read import read
         >>> from understudy.tables.encode import fit_encoding
-        >>> table = outbreak(60).select(["sex", "age"])
-        >>> block = fit_encoding(table).encode(table).take(np.repeat(np.arange(30), 2))
-        >>> block = replace(block, person=np.repeat(np.arange(15), 4))
+        >>> table = read(outbreak()).select(["sex", "age"]).take(np.array([0, 1, 0, 2]))
+        >>> block = replace(fit_encoding(table).encode(table), person=np.array([0, 1, 0, 2]))
         >>> wide = find_wide(block)
-        >>> wide.constant, wide.changing, wide.rows_per_person
-        ((), ('sex', 'age'), 4.0)
+        >>> wide.constant, wide.changing, round(wide.rows_per_person, 2)
+        (('sex', 'age'), (), 1.33)
     """
     block, spots = train, _spots(train)
     times = [n for n in block.encoding.schema.with_role(Role.TIME) if n in block.names]
@@ -164,10 +181,17 @@ def find_wide(train: Block) -> Wide:
     columns[number] = _made(number, np.append(spots.number, 2.0), 1.0)
     if time is not None:
         columns[gap] = _gaps(gap, block, time, spots)
+    untimed = None
+    if time is not None and np.isnan(block.values[time]).any():
+        untimed = _free("(rows without a time)", taken)
+        whose = np.repeat(np.arange(len(people)), _rows_of(spots))
+        lost = np.isnan(block.values[time][spots.order]).astype(np.float64)
+        columns[untimed] = _made(untimed, _sums(whose, lost), 1.0)
     columns |= {new: block.encoding[name] for name, new in before.items()}
     encoding = Encoding(columns, block.encoding.layout)
     mean = block.rows / max(len(people), 1)
-    return Wide(encoding, block.names, constant, changing, time, count, number, gap, before, mean)
+    made = (count, number, gap, untimed, before)
+    return Wide(encoding, block.names, constant, changing, time, *made, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +240,11 @@ def _is_constant(block: Block, name: str, spots: _Spots) -> bool:
     return bool(
         np.array_equal(column[spots.later], column[spots.previous], equal_nan=name in block.values)
     )
+
+
+def _sums(whose: Rows, values: Floats) -> Floats:
+    """The sum of each person's values."""
+    return np.bincount(whose, weights=values).astype(np.float64)
 
 
 def _gaps(name: str, block: Block, time: str, spots: _Spots) -> ColumnEncoding:
