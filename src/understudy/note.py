@@ -68,8 +68,7 @@ def _how(study: Study) -> str:
         lines += ["", "Columns listed with *keep* are those of the confidential table, unchanged."]
     leaf = provenance.get("leaf")
     if leaf is not None:
-        what = "people" if _wide(study) is None else "rows"
-        lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} {what}."]
+        lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} people."]
     lines += ["", _numbers(study), *_steps(study)]
     for name, why in provenance.get("dropped", {}).items():
         lines.append(f"- `{name}` was left out ({why}).")

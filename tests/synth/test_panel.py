@@ -406,3 +406,18 @@ def test_halves_are_encoded_with_people(train):
     table = encode_sides(train.encoding, train.encoding.decode(train), Sides(
         np.arange(train.rows), None, train.person), 1)[0]  # fmt: skip
     assert table.people == train.people
+
+
+def test_leaves_hold_people_not_rows_of_one(panel):
+    sizes = np.array([300, 250, 200] + [3] * 200)
+    block = block_of(panel(203, sizes=sizes))
+    fitted = engine(block, "synthesis.min_leaf = 10").fit(block, seed=1)
+    later = fitted.settings.wide.lay(block).later
+    seen = 0
+    for part, rows in ((fitted.later, later), (fitted.gap, later)):
+        for fit in part.fitted:
+            leaf = fit.leaf_of(rows)
+            people = [len(np.unique(later.person[leaf == k])) for k in range(fit.tree.leaves)]
+            assert min(people) >= 10
+            seen += fit.tree.leaves > 3
+    assert seen == 3

@@ -146,6 +146,7 @@ def grow(
     max_depth: int | None = None,
     complexity: float = 0.0,
     structure_rows: int | None = None,
+    person: NDArray[np.int64] | None = None,
     rng: np.random.Generator,
 ) -> Tree:
     """Grow a tree that predicts the target from integer codes.
@@ -156,12 +157,14 @@ def grow(
         nominal: Whether a predictor's codes have no order.
         target: Columns of numbers (n, q), or the class of every row as integers (n,): the same
             tree as for its one-hot matrix, without the matrix.
-        min_leaf: Fewest rows in a leaf.
+        min_leaf: Fewest rows in a leaf, and fewest people where rows come in persons.
         min_split: Fewest rows that may be split; ``2 * min_leaf`` when absent.
         max_depth: Longest path from the root.
         complexity: Least reduction of the total impurity by one split, as a share of the root's.
         structure_rows: Grow on a random sample of at most this many rows; few leaves then have
             fewer than ``min_leaf`` rows of the full data, but some may.
+        person: Whose row each is, where people have several. All rows of a person then weigh 1
+            together, and a leaf weighs at least ``min_leaf``: so many people have rows in it.
         rng: Draws the sample and decides between equally good splits.
     """
     nominal_rank = [
@@ -173,13 +176,18 @@ def grow(
     rows = sample(len(target), structure_rows, rng)
     y = target if rows is None else target[rows]
     scaled = min_leaf if rows is None else sampled_leaf(min_leaf, len(y) / len(target))
-    stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity)
+    weight, share = None, 0.0
+    if person is not None:
+        _, whose, size = np.unique(person, return_inverse=True, return_counts=True)
+        weight, share = 1.0 / size[whose], min_leaf / len(size)
+        weight = weight if rows is None else weight[rows]
+    stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity, share)
     if len(y) < stop.min_split or not len(codes):
         return numbered(leaf_only(), rank, start)
     X = np.empty((len(y), len(codes)), dtype=np.float32)
     for j, column in enumerate(codes):
         X[:, j] = ranked(column if rows is None else column[rows], nominal_rank[j])
-    return numbered(structure(X, y, stop, rng), rank, start)
+    return numbered(structure(X, y, stop, rng, weight), rank, start)
 
 
 def sample(

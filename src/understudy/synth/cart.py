@@ -36,7 +36,7 @@ class Cart(Model):
     """Draw one column from the leaves of a tree.
 
     Attributes:
-        min_leaf: smallest number of donors in a leaf.
+        min_leaf: smallest number of donors in a leaf, and of people who are donors there.
         min_split: smallest number of rows that may be split (default: twice ``min_leaf``).
         max_depth: deepest level of the tree (default: no limit).
         complexity: a split must lower the impurity by this share of the root's.
@@ -105,6 +105,7 @@ class Cart(Model):
             max_depth=self.max_depth,
             complexity=self.complexity,
             structure_rows=self.structure_rows,
+            person=train.person,
             rng=rng,
         )
         leaf = _full(tree.apply([train.codes[name] for name in given]), train.rows)

@@ -74,7 +74,7 @@ class Wide:
                 sizes[self.untimed] = _sums(every, lost)
         first = replace(block.take(spots.first), encoding=self.encoding, person=None)
         first = first.join(self.made(sizes))
-        later = replace(block.take(spots.later), encoding=self.encoding, person=None)
+        later = replace(block.take(spots.later), encoding=self.encoding, person=whose)
         made = {self.count: sizes[self.count][whose], self.number: spots.number}
         later = later.join(self.made(made)).join(self.lagged(block.take(spots.previous)))
         begun, timed = np.ones(first.rows, dtype=bool), np.ones(later.rows, dtype=bool)
