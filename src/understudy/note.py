@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from understudy import __version__
+from understudy.kernels.tree import PEOPLE
 from understudy.protect import InferencePrevention
 from understudy.results import Findings
 from understudy.study import Study
@@ -68,7 +69,7 @@ def _how(study: Study) -> str:
         lines += ["", "Columns listed with *keep* are those of the confidential table, unchanged."]
     leaf = provenance.get("leaf")
     if leaf is not None:
-        lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} people."]
+        lines += ["", f"Trees draw from leaves of at least {_donors(leaf['chosen'], study)}."]
     lines += ["", _numbers(study), *_steps(study)]
     for name, why in provenance.get("dropped", {}).items():
         lines.append(f"- `{name}` was left out ({why}).")
@@ -76,6 +77,13 @@ def _how(study: Study) -> str:
         lines.append(f"- `{name}` holds fresh, meaningless identifiers.")
     lines += _added(study)
     return "\n".join(lines)
+
+
+def _donors(leaf: int, study: Study) -> str:
+    """How many donors a leaf has at the least."""
+    if _wide(study) is None:
+        return f"{leaf} people"
+    return f"{leaf} rows, which are those of {min(leaf, PEOPLE)} people or more"
 
 
 def _wide(study: Study) -> Wide | None:

@@ -411,7 +411,7 @@ def test_halves_are_encoded_with_people(train):
 def test_leaves_hold_people_not_rows_of_one(panel):
     sizes = np.array([300, 250, 200] + [3] * 200)
     block = block_of(panel(203, sizes=sizes))
-    fitted = engine(block, "synthesis.min_leaf = 10").fit(block, seed=1)
+    fitted = engine(block, "synthesis.min_leaf = 15").fit(block, seed=1)
     later = fitted.settings.wide.lay(block).later
     seen = 0
     for part, rows in ((fitted.later, later), (fitted.gap, later)):

@@ -32,6 +32,8 @@ CHUNK = 1 << 13
 """Rows that walk down a tree together: their codes stay in the processor's cache."""
 STEPS = 3
 """Levels that rows walk before those in a leaf are left out."""
+PEOPLE = 10
+"""So many people are enough in a leaf of any size."""
 HALF = np.int64(32)
 KEEP_LEFT = np.int64(2**31 - 1)
 """Where the threshold stands in a split; as a split, first predictor and never to the right."""
@@ -157,14 +159,14 @@ def grow(
         nominal: Whether a predictor's codes have no order.
         target: Columns of numbers (n, q), or the class of every row as integers (n,): the same
             tree as for its one-hot matrix, without the matrix.
-        min_leaf: Fewest rows in a leaf, and fewest people where rows come in persons.
+        min_leaf: Fewest rows in a leaf.
         min_split: Fewest rows that may be split; ``2 * min_leaf`` when absent.
         max_depth: Longest path from the root.
         complexity: Least reduction of the total impurity by one split, as a share of the root's.
         structure_rows: Grow on a random sample of at most this many rows; few leaves then have
             fewer than ``min_leaf`` rows of the full data, but some may.
         person: Whose row each is, where people have several. All rows of a person then weigh 1
-            together, and a leaf weighs at least ``min_leaf``: so many people have rows in it.
+            together, and a leaf weighs at least ``min_leaf`` or 10: so many people have rows in it.
         rng: Draws the sample and decides between equally good splits.
     """
     nominal_rank = [
@@ -179,7 +181,7 @@ def grow(
     weight, share = None, 0.0
     if person is not None:
         _, whose, size = np.unique(person, return_inverse=True, return_counts=True)
-        weight, share = 1.0 / size[whose], min_leaf / len(size)
+        weight, share = 1.0 / size[whose], min(min_leaf, PEOPLE) / len(size)
         weight = weight if rows is None else weight[rows]
     stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity, share)
     if len(y) < stop.min_split or not len(codes):

@@ -90,7 +90,7 @@ def choose_leaf(
     if train.people < 4 * LEAVES[0]:
         return LEAVES[0], ()
     halves = _halves(train, drawn, seed, map_)
-    candidates = [leaf for leaf in LEAVES if leaf <= max(halves[0].inner.people // 2, LEAVES[0])]
+    candidates = [leaf for leaf in LEAVES if leaf <= max(halves[0].inner.rows // 2, LEAVES[0])]
     trials: dict[int, Trial] = {}
     low, high = 0, len(candidates) - 1
     while low < high:
@@ -103,7 +103,7 @@ def choose_leaf(
         trials[candidates[low]] = _try(plan, candidates[low], halves, drawn, seed, map_)
     chosen = candidates[low]
     if trials[chosen].uniques > _SHARE:
-        chosen = max(chosen, train.people // 2)
+        chosen = max(chosen, train.rows // 2)
     return chosen, tuple(trials[leaf] for leaf in sorted(trials))
 
 

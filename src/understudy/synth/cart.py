@@ -36,7 +36,8 @@ class Cart(Model):
     """Draw one column from the leaves of a tree.
 
     Attributes:
-        min_leaf: smallest number of donors in a leaf, and of people who are donors there.
+        min_leaf: smallest number of donors in a leaf; where people have several rows, the donors of
+            a leaf are also rows of at least so many people, or of 10.
         min_split: smallest number of rows that may be split (default: twice ``min_leaf``).
         max_depth: deepest level of the tree (default: no limit).
         complexity: a split must lower the impurity by this share of the root's.
