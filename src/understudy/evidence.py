@@ -198,6 +198,13 @@ def several(block: Block) -> str:
     return f"; rows of {block.people} people, intervals by person"
 
 
+def alone(block: Block) -> str:
+    """Words for a note where rows of one person are taken for independent all the same."""
+    if block.person is None:
+        return ""
+    return "; rows of one person are taken for independent, so the interval is too narrow"
+
+
 def features(block: Block, columns: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Rows as a discriminator sees them: values of numbers, codes of levels, missing NaN or −1."""
     numbers = [block.values[name] for name in columns if name in block.values]
@@ -259,6 +266,7 @@ __all__ = [
     "Map",
     "Measure",
     "Source",
+    "alone",
     "features",
     "points",
     "row_numbers",
