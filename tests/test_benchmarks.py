@@ -146,3 +146,9 @@ def test_tuning_is_compared_with_the_plain_protocol(capsys: pytest.CaptureFixtur
     module("tuning").main(rows=120, searches=1, trials=3, every=1)
     out = capsys.readouterr().out
     assert "plainly, 3 of these trials" in out and "times as fast as plainly" in out
+
+
+def test_visits_are_compared_with_strangers(capsys: pytest.CaptureFixture[str]) -> None:
+    module("visits").main(largest=512)
+    out = capsys.readouterr().out
+    assert "times what strangers take" in out and "grows as rows^" in out

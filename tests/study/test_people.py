@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.api import assess, read, synthesize, tune
+from understudy.combining import combine
 from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence
 from understudy.plans.plan import Gates, Plan
@@ -328,6 +329,9 @@ def test_what_does_not_know_of_people_yet_is_refused(table):
         run(table, prevent, seed=5)
     with pytest.raises(PlanError, match="tuning does not know"):
         tune(table.data, plan=PLAN, seed=5)
+    looks = {"sex": {"role": "quasi"}, "id": {"role": "other"}, "day": {"role": "group"}}
+    with pytest.raises(PlanError, match="a date cannot say"):
+        run(table, replace(PLAN, columns=looks), seed=5)
     with pytest.raises(PlanError, match="says whose row each is"):
         run(table, replace(PLAN, prepare=({"do": "drop", "columns": ["id"]},)), seed=5)
 
@@ -338,3 +342,18 @@ def test_a_time_that_is_a_number(table):
     (made,) = synthesize(data, PLAN, seed=5, jobs=1).tables
     found, day = ids(made), made.column("day").to_numpy()
     assert (np.diff(day)[found[1:] == found[:-1]] > 0).all()
+
+
+def test_people_are_what_is_combined(table, study):
+    # 400 people drawn, 300 learnt from, weights drawn anew: k/n + (1 + k/n)/m with m = 1.
+    found = combine([1.0], [0.1], study)
+    share = 400 / 300
+    assert found.error == pytest.approx(0.1 * np.sqrt(share + 1 + share))
+
+
+def test_several_replicates_are_several_tables_of_people(table):
+    plan = replace(PLAN, replicates=2, measures=("copies", "uniques"))
+    done = run(table, plan, seed=5)
+    assert [len(set(ids(made))) for made in done.tables] == [400, 400]
+    pooled = [f for f in done.findings.findings if f.estimate.replicate == 0]
+    assert any("rows of 800 people" in f.estimate.note for f in pooled)

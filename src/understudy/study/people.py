@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from understudy.seeds import stream
 from understudy.synth.panel import Panel
 from understudy.synth.sequence import Sequential
 from understudy.tables.encode import Block, Encoding
-from understudy.tables.schema import Role, Schema
+from understudy.tables.schema import Kind, Role, Schema
 from understudy.tables.surrogates import surrogates
 from understudy.tables.table import Table
 
@@ -83,8 +83,8 @@ def find_people(table: Table, column: str, what: str = "the table") -> People:
     return People(column, time, person, np.lexsort(keys))
 
 
-def group_column(schema: Schema) -> str | None:
-    """The column with the role group, after a check that the roles go together."""
+def group_column(schema: Schema, steps: Sequence[Mapping[str, Any]] = ()) -> str | None:
+    """The column with the role group, after a check that roles and ``steps`` go together."""
     groups, times = schema.with_role(Role.GROUP), schema.with_role(Role.TIME)
     if not groups:
         return None
@@ -102,6 +102,13 @@ def group_column(schema: Schema) -> str | None:
             "their rows, so that there is nobody whose cells could be kept"
         )
         raise PlanError(f"columns.{name}.role", "keep", expected)
+    if schema[groups[0]].kind is Kind.DATETIME:
+        expected = "another role, or another kind: whose row each is, a date cannot say"
+        raise PlanError(f"columns.{groups[0]}.role", "group", expected)
+    for place, step in enumerate(steps):
+        if groups[0] in (step.get("column"), *(step.get("columns") or ())):
+            expected = f"other columns than {groups[0]}: it says whose row each is (role group)"
+            raise PlanError(f"prepare[{place}]", step.get("do"), expected)
     return groups[0]
 
 
@@ -110,9 +117,6 @@ def found_people(table: Table, column: str, least: int) -> People | None:
 
     Too few people are refused, however many rows they have.
     """
-    if column not in table.names:
-        expected = f"to keep {column}, which says whose row each is (role group)"
-        raise PlanError("prepare", "drop", expected)
     people = find_people(table, column)
     if people.count == 1:
         raise TableError(

@@ -268,7 +268,7 @@ def make_ready(table: Table, plan: Plan) -> Ready:
             f"the table has {table.rows} rows; fewer than {plan.min_rows} people cannot be "
             "protected by synthesis (plan key min_rows)"
         )
-    group = group_column(table.schema)
+    group = group_column(table.schema, plan.prepare)
     prepared, sentences = prepare(table, plan.prepare)
     people = None if group is None else found_people(prepared, group, plan.min_rows)
     dropped, surrogate = {}, [] if group is None else [group]
