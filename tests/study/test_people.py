@@ -1,6 +1,7 @@
 """Tables in which a person has several rows, from the file to the verdicts."""
 
 import csv
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -274,6 +275,31 @@ def test_notes_say_that_intervals_are_by_person(worlds):
     found = worlds[0].findings(worlds[0].draw(300, 9))
     for name in ("ims", "dcr.p05", "dcr.share", "copies", "likeness"):
         assert "rows of 300 people, intervals by person" in found[(name, None)].estimate.note
+
+
+def test_intervals_are_wider_than_those_of_as_many_strangers(worlds):
+    world = worlds[0]
+    release = world.draw(300, 9)
+    found = world.findings(release)
+    world = replace_people(world)
+    strangers = world.findings(replace(release, person=None))
+    for name in ("ims", "dcr.share", "copies"):
+        one, other = (every[(name, None)].estimate for every in (found, strangers))
+        assert one.high - one.low > 1.2 * (other.high - other.low), name
+    one, other = (every[("likeness", None)].estimate for every in (found, strangers))
+    assert one.high / one.low > 1.2 * other.high / other.low
+    assert one.value < other.value
+    # Whose row is nearest is a question of which people were held out: 300 of 400 were not.
+    assert found[("dcr.share", None)].estimate.reference == 0.75
+    assert strangers[("dcr.share", None)].estimate.reference != 0.75
+
+
+def replace_people(world):
+    """The same rows, each of somebody else."""
+    other = copy(world)
+    for name in ("train", "control", "fresh"):
+        setattr(other, name, replace(getattr(world, name), person=None))
+    return other
 
 
 def test_a_holdout_that_is_brought_is_of_other_people(table, panel):

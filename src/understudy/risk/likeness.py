@@ -91,7 +91,7 @@ class LikenessJudge(Judge):
         share = release.people / (release.people + self.train.people)
         note = (
             f"null {found.null}, {found.terms - 1} terms; {self.train.rows} rows of train and "
-            f"{release.rows} synthetic ones; {found.note}{several(self.train)}"
+            f"{release.rows} synthetic ones; {found.note}"
         )
         return [
             Estimate(
@@ -102,7 +102,7 @@ class LikenessJudge(Judge):
                 1.0,
                 Better.HIGHER,
                 evidence.margin("likeness", 1 - sum(variance_left(share)) / 2),
-                note=note.strip("; "),
+                note=note.strip("; ") + several(self.train),
             )
         ]
 
