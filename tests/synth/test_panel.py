@@ -421,3 +421,37 @@ def test_leaves_hold_people_not_rows_of_one(panel):
             assert min(people) >= 10
             seen += fit.tree.leaves > 3
     assert seen == 3
+
+
+@pytest.mark.parametrize(
+    "names", [("id", "sex"), ("id", "day"), ("id", "day", "sex"), ("id", "ill")]
+)
+def test_few_columns_are_enough(panel, names):
+    block = block_of(panel(100, longest=9).select(names))
+    synthetic = drawn(block).block
+    assert synthetic.people == 100
+    assert set(synthetic.names) == set(names) - {"id"}
+
+
+def test_people_of_train_who_all_have_one_row_give_such_people(panel):
+    # A person with two rows may be in the holdout alone.
+    block = block_of(panel(60, longest=1))
+    synthetic = drawn(block).block
+    assert synthetic.people == synthetic.rows == 60
+
+
+@pytest.mark.parametrize(
+    "visit",
+    ['model = "mixture"\ncolumns = ["birth", "score"]\ncomponents = 2',
+     'model = "multinomial"\ncolumns = ["ill"]', 'model = "boosted"\ncolumns = ["score"]',
+     'model = "mixture"\ncolumns = ["day"]\ncomponents = 1'],
+)  # fmt: skip
+def test_other_models_draw_people_too(panel, visit):
+    block = block_of(panel(150, longest=12))
+    plan = f"synthesis.min_leaf = 20\n[[visits]]\n{visit}"
+    fitted = engine(block, plan).fit(block, seed=1)
+    synthetic = fitted.sample(block.rows, seed=1, replicate=1).block
+    assert find_wide(synthetic).constant == ("sex", "birth")
+    now, past = lags(synthetic, "day")
+    assert (now > past).all() or "day" in visit
+    assert np.isfinite(fitted.log_density(block)).all()

@@ -181,7 +181,7 @@ def grow(
     weight, share = None, 0.0
     if person is not None:
         _, whose, size = np.unique(person, return_inverse=True, return_counts=True)
-        weight, share = 1.0 / size[whose], min(min_leaf, PEOPLE) / len(size)
+        weight, share = 1.0 / size[whose], min(min_leaf, PEOPLE) / max(len(size), 1)
         weight = weight if rows is None else weight[rows]
     stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity, share)
     if len(y) < stop.min_split or not len(codes):
