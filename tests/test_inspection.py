@@ -220,6 +220,13 @@ def test_whose_row_it_is_and_when_are_proposed(panel):
     assert "group" not in {one.role.value for one in inspect(alone).columns}
 
 
+def test_a_key_of_few_values_tells_no_person(panel):
+    table = panel(100, longest=20)
+    site = pa.array([f"S{row % 5}" for row in range(table.rows)])
+    data = table.data.drop_columns(["id"]).append_column("site_id", site)
+    assert "group" not in {one.role.value for one in inspect(read(data)).columns}
+
+
 def test_two_candidates_are_nobodys_guess(panel):
     data = panel(100, longest=20).data
     both = data.append_column("person", data["id"])
