@@ -370,7 +370,7 @@ def test_a_value_that_one_person_has_many_times_is_not_shared(panel):
 
 def test_even_draws_and_strata_that_change_are_refused(train):
     with pytest.raises(PlanError, match="spread"):
-        engine(train, "[synthesis]\nmodel = 'cart'\nspread = true\nmin_leaf = 20")
+        engine(train, "[synthesis]\nmodel = 'cart'\nspread = 10\nmin_leaf = 20")
     with pytest.raises(PlanError, match="never changes in a person"):
         engine(
             train,

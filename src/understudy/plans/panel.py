@@ -107,11 +107,11 @@ def _seen(plan: Plan, wide: Wide, visit: Visit) -> set[str]:
 
 def _suits(visit: Visit, wide: Wide) -> None:
     """Refuse what would draw rows of one person without one another."""
-    if getattr(visit.model, "spread", False):
+    if (spread := getattr(visit.model, "spread", 1)) > 1:
         raise PlanError(
             "synthesis.spread",
-            True,
-            "false: even draws make all rows at once, and the rows of a person come one by one",
+            spread,
+            "1: even draws make all rows at once, and the rows of a person come one by one",
         )
     early = [n for n in visit.columns if n in wide.constant or n == wide.time]
     if visit.strata is not None and early and visit.strata not in wide.constant:
