@@ -14,6 +14,7 @@ from understudy.combining import combine
 from understudy.errors import InputError, PlanError, TableError
 from understudy.evidence import Evidence
 from understudy.plans.plan import Gates, Plan
+from understudy.protect import PROTECTIONS
 from understudy.results import Verdict
 from understudy.risk import MEASURES as RISKS
 from understudy.study.judge import Gating, judge_all, measures_of
@@ -353,6 +354,9 @@ def test_what_does_not_know_of_people_yet_is_refused(table):
     prevent = replace(PLAN, protections=({"do": "replicated-uniques"},))
     with pytest.raises(PlanError, match="none knows yet of people with several rows"):
         run(table, prevent, seed=5)
+    for name in PROTECTIONS:
+        with pytest.raises(PlanError, match="none knows yet of people with several rows"):
+            run(table, replace(PLAN, protections=({"do": name},)), seed=5)
     with pytest.raises(PlanError, match="tuning does not know"):
         tune(table.data, plan=PLAN, seed=5)
     looks = {"sex": {"role": "quasi"}, "id": {"role": "other"}, "day": {"role": "group"}}
