@@ -255,3 +255,58 @@ class People:
 @pytest.fixture(scope="session")
 def people():
     return People
+
+
+def panel_arrays(people, seed, *, longest=300, sizes=None, lag=0.8):
+    """Rows of people over time: sex and birth never change, a score is an AR(1), times go up.
+
+    Geometric numbers of rows, the first three people have 1, ``longest`` and half of it.
+    """
+    rng = np.random.default_rng([seed, people])
+    if sizes is None:
+        sizes = np.minimum(rng.geometric(0.2, people), longest)
+        sizes[:3] = [1, longest, max(longest // 2, 1)]
+    person = np.repeat(np.arange(people), sizes)
+    number = np.arange(len(person)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    score, day = np.empty(len(person)), np.empty(len(person), dtype=np.int64)
+    sex, birth = rng.random(people) < 0.4, rng.integers(1930, 1990, people)
+    for row, first in enumerate(number == 0):
+        past = rng.normal() if first else score[row - 1]
+        score[row] = past if first else lag * past + np.sqrt(1 - lag**2) * rng.normal()
+        day[row] = rng.integers(0, 1000) if first else day[row - 1] + rng.integers(1, 90)
+    ill = rng.random(len(person)) < 1 / (1 + np.exp(2 - score))
+    return {
+        "id": np.array([f"P{k}" for k in 10_000 + rng.permutation(people)])[person],
+        "day": (np.datetime64("2010-01-01") + day).astype("datetime64[D]"),
+        "sex": np.where(sex, "m", "f")[person],
+        "birth": birth[person],
+        "score": np.round(100 + 15 * score + 4 * sex[person], 1),
+        "ill": np.where(ill, "yes", "no"),
+    }
+
+
+def panel_table(people, seed=1, *, shuffled=True, **settings):
+    """The same as a table with its roles; rows are in no order unless told otherwise."""
+    arrays = panel_arrays(people, seed, **settings)
+    order = np.arange(len(arrays["id"]))
+    order = np.random.default_rng(seed).permutation(order) if shuffled else order
+    roles = {"id": Role.GROUP, "day": Role.TIME, "sex": Role.QUASI, "birth": Role.QUASI}
+    kinds = {"day": Kind.DATETIME, "birth": Kind.NUMBER, "score": Kind.NUMBER}
+    columns = tuple(
+        Column(
+            name,
+            kinds.get(name, Kind.CATEGORY),
+            roles.get(name, Role.OTHER),
+            decimals={"birth": 0, "score": 1}.get(name),
+            format="%Y-%m-%d" if name == "day" else None,
+        )
+        for name in arrays
+    )
+    data = pa.table({name: pa.array(array[order]) for name, array in arrays.items()})
+    return Table(data, Schema(columns))
+
+
+@pytest.fixture(scope="session")
+def panel():
+    """Builds a table in which a person has many rows over time."""
+    return panel_table

@@ -190,3 +190,9 @@ def test_ecap_agrees_with_simulated_people() -> None:
 def test_ratios_of_pairs_agree_with_a_plain_loop() -> None:
     found = module("pair_ratios").measure(300)
     assert found["gap"] < 1e-12 and found["null"] < 0.5 and found["pairs"] == 105
+
+
+def test_visits_are_compared_with_strangers(capsys: pytest.CaptureFixture[str]) -> None:
+    module("visits").main(largest=512)
+    out = capsys.readouterr().out
+    assert "times what strangers take" in out and "grows as rows^" in out

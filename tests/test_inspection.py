@@ -202,3 +202,32 @@ def test_small_tables_are_told_so():
     found = inspect(read(pa.table({f"c{i}": ["a", "b", "a"] for i in range(5)})))
     assert any("fewer than 50" in line for line in found.warnings)
     assert any("more columns (5) than rows (3)" in line for line in found.warnings)
+
+
+def test_whose_row_it_is_and_when_are_proposed(panel):
+    table = panel(100, longest=20)
+    plain = read(table.data)
+    found = inspect(plain)
+    roles = {one.name: one.role.value for one in found.columns}
+    assert roles["id"] == "group" and roles["day"] == "time"
+    assert any("whose row each is" in warning for warning in found.warnings)
+    assert found.plan.columns["id"] == {"kind": "category", "role": "group"}
+    assert Plan.from_toml(found.to_toml()).columns["day"]["role"] == "time"
+    # Without the name, or without repeats, nobody guesses.
+    data = table.data.rename_columns(["town", *table.names[1:]])
+    assert "group" not in {one.role.value for one in inspect(read(data)).columns}
+    alone = read(panel(100, longest=1).data)
+    assert "group" not in {one.role.value for one in inspect(alone).columns}
+
+
+def test_a_key_of_few_values_tells_no_person(panel):
+    table = panel(100, longest=20)
+    site = pa.array([f"S{row % 5}" for row in range(table.rows)])
+    data = table.data.drop_columns(["id"]).append_column("site_id", site)
+    assert "group" not in {one.role.value for one in inspect(read(data)).columns}
+
+
+def test_two_candidates_are_nobodys_guess(panel):
+    data = panel(100, longest=20).data
+    both = data.append_column("person", data["id"])
+    assert "group" not in {one.role.value for one in inspect(read(both)).columns}

@@ -96,3 +96,43 @@ def test_the_note_says_what_became_of_outliers(how, words, tmp_path):
     api.release(people(), tmp_path / "out", Plan.from_toml(text), jobs=1)
     note = (tmp_path / "out" / "release" / "NOTE.md").read_text()
     assert "`age`: " in note and words in note
+
+
+VISITS = """
+[columns]
+id.role = "group"
+day.role = "time"
+[synthesis]
+min_leaf = 40
+replicates = 2
+"""
+
+
+def test_the_note_tells_that_rows_of_a_person_stay_together(tmp_path, panel, command):
+    table = panel(200, longest=20)
+    pa.csv.write_csv(table.data, tmp_path / "panel.csv")
+    (tmp_path / "p.toml").write_text(VISITS)
+    ran = command("release", tmp_path / "panel.csv", "--plan", tmp_path / "p.toml", "--out",
+                  tmp_path / "out", "--jobs", 1)  # fmt: skip
+    assert ran.status == 0, ran.err
+    text = (tmp_path / "out" / "release" / "NOTE.md").read_text()
+    assert "Rows with the same `id` belong to one person, who is made up" in text
+    assert "in the order of `day`" in text and "`sex`, `birth`, which never change" in text
+    assert "errors clustered by `id`" in text and "`id` holds fresh" in text
+    assert "for k = 200 people in a file, n = 150 people learnt from" in text
+    # No identifier of the confidential table is in anything that is released.
+    real = set(table.column("id").to_pylist())
+    for number in (1, 2):
+        made = pa.csv.read_csv(tmp_path / "out" / "release" / f"synthetic-{number}.csv")
+        assert len(set(made["id"].to_pylist())) == 200
+        assert not real & set(made["id"].to_pylist())
+    assert not any(name in text for name in real)
+    report = (tmp_path / "out" / "private" / "report.html").read_text()
+    assert "people of train: 150" in report and "rows of 150 people" in report
+    ran = command("verify", tmp_path / "out")
+    assert ran.status == 0, ran.err
+    wrong = '[columns]\nid.role = "group"\nsex.role = "keep"'
+    (tmp_path / "q.toml").write_text(wrong)
+    ran = command("release", tmp_path / "panel.csv", "--plan", tmp_path / "q.toml", "--out",
+                  tmp_path / "bad", "--jobs", 1)  # fmt: skip
+    assert ran.status == 2 and "columns.sex.role" in ran.err and not (tmp_path / "bad").exists()

@@ -67,8 +67,9 @@ def combine(
         errors: their standard errors. With survey weights: those of the weighted analysis.
         made: how the tables were made: the `Study` or the plan (or its file), which knows the rule;
             or the rule itself: ``simple``, ``proper``, ``partial`` or ``full``.
-        share: k/n, synthetic rows of a table over the people learnt from. A study knows it; for a
-            plan the default is that of as many rows as the whole table has; for a rule it is 1.
+        share: k/n, synthetic rows of a table over the people learnt from (people over people where
+            they have several rows). A study knows it; for a plan the default is that of as many
+            rows as the whole table has; for a rule it is 1.
         level: confidence of the interval.
 
     Example:
@@ -110,8 +111,10 @@ def _how(made: Study | Plan | str | Path) -> tuple[str, float]:
                 "these tables were made elsewhere, so nobody here knows how: name the rule, one "
                 f"of {', '.join(RULES)}"
             )
-        learnt = int(made.findings.tables["train"]["rows"])
-        return made.fitted.settings.combining, made.tables[0].rows / learnt
+        sizes = made.findings.tables
+        train, first = sizes["train"], sizes["synthetic"][0]
+        unit = "people" if "people" in train else "rows"  # people with several rows are the sample
+        return made.fitted.settings.combining, int(first[unit]) / int(train[unit])
     if isinstance(made, str) and made in RULES:
         return made, 1.0
     plan = made if isinstance(made, Plan) else Plan.read(made)

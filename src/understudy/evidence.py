@@ -234,6 +234,20 @@ def points(block: Block, columns: Sequence[str], metric: str = "typed") -> Point
     )
 
 
+def several(block: Block) -> str:
+    """Words for a note where people have several rows: intervals and nulls are then by people."""
+    if block.person is None:
+        return ""
+    return f"; rows of {block.people} people, intervals by person"
+
+
+def alone(block: Block) -> str:
+    """Words for a note where rows of one person are taken for independent all the same."""
+    if block.person is None:
+        return ""
+    return "; rows of one person are taken for independent, so the interval is too narrow"
+
+
 def features(block: Block, columns: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Rows as a discriminator sees them: values of numbers, codes of levels, missing NaN or −1."""
     numbers = [block.values[name] for name in columns if name in block.values]
@@ -295,9 +309,11 @@ __all__ = [
     "Map",
     "Measure",
     "Source",
+    "alone",
     "features",
     "on_grid",
     "points",
     "row_numbers",
+    "several",
     "widths",
 ]

@@ -15,7 +15,7 @@ from understudy.plans.proposals import warnings_about
 from understudy.plans.suggestions import Suggestion, suggestions
 from understudy.study.published import Earlier, earlier, exposed, linkable
 from understudy.synth.propose import Candidate, propose
-from understudy.tables.detect import suggested_weights, suspected_identifiers
+from understudy.tables.detect import suggested_group, suggested_weights, suspected_identifiers
 from understudy.tables.encode import Encoding, fit_encoding
 from understudy.tables.schema import Column, Kind, Role
 from understudy.tables.table import Table
@@ -134,8 +134,10 @@ def inspect(table: Table, published: Sequence[Mapping[str, Any]] = ()) -> Inspec
     weights = suggested_weights(table)
     shown = earlier(published, table)
     table = table.with_schema(linkable(table.schema, shown))
-    columns = tuple(_facts(table, column, reasons, weights, shown) for column in table.schema)
-    drawn = [f.name for f in columns if f.kind is not Kind.TEXT and f.role is not Role.IDENTIFIER]
+    people = _suggested_people(table)
+    columns = tuple(_facts(table, one, reasons, weights, shown, people) for one in table.schema)
+    never = (Role.IDENTIFIER, Role.GROUP)
+    drawn = [f.name for f in columns if f.kind is not Kind.TEXT and f.role not in never]
     encoding = fit_encoding(table.select(drawn))
     block = encoding.encode(table.select(drawn))
     return Inspection(
@@ -151,23 +153,48 @@ def inspect(table: Table, published: Sequence[Mapping[str, Any]] = ()) -> Inspec
     )
 
 
+def _suggested_people(table: Table) -> dict[str, Role]:
+    """The columns that seem to say whose row each is, and when it was: roles by name."""
+    group = suggested_group(table)
+    if group is None or table.schema.with_role(Role.GROUP):
+        return {}
+    rows = pc.count_distinct(table.column(group)).as_py()
+    times = [
+        column.name
+        for column in table.schema
+        if column.kind is Kind.DATETIME
+        and table.data.select([group, column.name])
+        .group_by([group, column.name])
+        .aggregate([])
+        .num_rows
+        > rows
+    ]
+    return {group: Role.GROUP, **({times[0]: Role.TIME} if len(times) == 1 else {})}
+
+
 def _facts(
     table: Table,
     column: Column,
     reasons: Mapping[str, str],
     weights: list[str],
     shown: Sequence[Earlier],
+    people: Mapping[str, Role],
 ) -> Facts:
     array = table.column(column.name)
     distinct = int(pc.count_distinct(array, mode="only_valid").as_py())
     role, notes = column.role, []
+    published = [one.name for one in shown if column.name in one.columns]
     if column.name in reasons:
         role = Role.IDENTIFIER
         notes.append(f"looks like an identifier: {reasons[column.name]}")
-    elif published := [one.name for one in shown if column.name in one.columns]:
-        notes.append(f"published before: {', '.join(published)}")
-    elif role is Role.QUASI:
+    elif column.name in people:
+        role = people[column.name]
+        what = "say whose row each is" if role is Role.GROUP else "order the rows of a person"
+        notes.append(f"may {what}: then its role is {role.value}")
+    elif role is Role.QUASI and not published:
         notes.append("quasi-identifier, by its name")
+    if published and column.name not in reasons:
+        notes.append(f"published before: {', '.join(published)}")
     if column.name in weights:
         notes.append('may be a survey weight: then set role = "weight"')
     if column.kind is Kind.TEXT:
@@ -184,11 +211,13 @@ def _plan(
     looks: dict[str, dict[str, Any]] = {}
     for facts in columns:
         look: dict[str, Any] = {"kind": facts.kind.value, "role": facts.role.value}
+        looks[facts.name] = look
+        if facts.role is Role.GROUP:
+            continue  # its values are made up, whatever their kind
         if facts.role is Role.IDENTIFIER or facts.kind is Kind.IDENTIFIER:
             look["identifier"] = _replacement(reasons.get(facts.name, ""))
         if facts.kind is Kind.TEXT:
             look["text"] = "drop"
-        looks[facts.name] = look
     return Plan(name="proposed", columns=looks, published=tuple(published))
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from understudy import __version__
+from understudy.kernels.tree import PEOPLE
 from understudy.protect import InferencePrevention, Noise
 from understudy.results import Findings
 from understudy.study import Study
+from understudy.synth.panel import FittedPanel
+from understudy.synth.wide import Wide
 from understudy.tables.schema import Role
 
 
@@ -54,7 +57,8 @@ def _what(study: Study) -> str:
 
 def _how(study: Study) -> str:
     provenance = study.findings.provenance
-    lines = ["Columns were drawn one after the other, each given those before it:", ""]
+    lines = _people(study)
+    lines += ["Columns were drawn one after the other, each given those before it:", ""]
     visits = study.fitted.settings.visits if study.fitted is not None else ()
     for visit in visits:
         given = f" given {len(visit.given)} others" if visit.given else ""
@@ -65,7 +69,7 @@ def _how(study: Study) -> str:
         lines += ["", "Columns listed with *keep* are those of the confidential table, unchanged."]
     leaf = provenance.get("leaf")
     if leaf is not None:
-        lines += ["", f"Trees draw from leaves of at least {leaf['chosen']} people."]
+        lines += ["", f"Trees draw from leaves of at least {_donors(leaf['chosen'], study)}."]
     lines += ["", _numbers(study), *_laws(study), *_steps(study)]
     for name, why in provenance.get("dropped", {}).items():
         lines.append(f"- `{name}` was left out ({why}).")
@@ -73,6 +77,36 @@ def _how(study: Study) -> str:
         lines.append(f"- `{name}` holds fresh, meaningless identifiers.")
     lines += _added(study)
     return "\n".join(lines)
+
+
+def _donors(leaf: int, study: Study) -> str:
+    """How many donors a leaf has at the least."""
+    if _wide(study) is None:
+        return f"{leaf} people"
+    return f"{leaf} rows, which are those of {min(leaf, PEOPLE)} people or more"
+
+
+def _wide(study: Study) -> Wide | None:
+    """How people with several rows were taken apart, where there are such."""
+    return study.fitted.settings.wide if isinstance(study.fitted, FittedPanel) else None
+
+
+def _people(study: Study) -> list[str]:
+    """That rows of one person stay together, and how they were drawn."""
+    wide, table = _wide(study), study.tables[0]
+    if wide is None:
+        return []
+    (group,) = table.schema.with_role(Role.GROUP)
+    order = f", in the order of `{wide.time}`" if wide.time else ", in order"
+    steady = ", ".join(f"`{name}`" for name in wide.constant)
+    same = f" with {steady}, which never change in a person" if steady else ""
+    return [
+        f"Rows with the same `{group}` belong to one person, who is made up, as is the identifier: "
+        f"they stand together{order}. First a number of rows was drawn for each person{same}; then "
+        "row after row, each given the one before. What goes further back than the row before is "
+        "kept only as far as that row carries it.",
+        "",
+    ]
 
 
 _PREPARED = {
@@ -190,19 +224,33 @@ def _variances(study: Study, count: int) -> str:
     rule = study.fitted.settings.combining if study.fitted is not None else "simple"
     if rule == "partial":
         return _KEPT if count == 1 else _KEPT_SEVERAL
-    learnt = int(study.findings.tables["train"]["rows"])
+    sizes = study.findings.tables
+    unit = "rows" if _wide(study) is None else "people"
+    learnt = int(sizes["train"][unit])
     drawn = rule == "proper"
-    rows = max(table.rows for table in study.tables)
+    rows = max(int(table[unit]) for table in sizes["synthetic"])
     factor = inflation(rows, learnt, count, drawn=drawn)
     which = "(k/n + (1 + k/n)/m)" if drawn else "(k/n + 1/m)"
+    file = "synthetic rows a file" if unit == "rows" else "people in a file"
     how = "were" if drawn else "were not"
-    return (
+    return _clustered(study) + (
         "Standard errors computed from synthetic rows know nothing of how few people the rows were "
         f"learnt from. For statements about the population, multiply the variance by {factor:.2f} "
-        f"(standard errors by {factor**0.5:.2f}). That is {which} for k = {rows:,} synthetic rows "
-        f"a file, n = {learnt:,} people learnt from and m = {count}; the model's parameters {how} "
+        f"(standard errors by {factor**0.5:.2f}). That is {which} for k = {rows:,} {file}, "
+        f"n = {learnt:,} people learnt from and m = {count}; the model's parameters {how} "
         "drawn anew for each file (Raab, Nowok & Dibben 2016). It holds for estimates that the "
         "model keeps."
+    )
+
+
+def _clustered(study: Study) -> str:
+    """Rows of one person are not independent."""
+    if _wide(study) is None:
+        return ""
+    (group,) = study.tables[0].schema.with_role(Role.GROUP)
+    return (
+        "Rows of one person are not independent: use methods for repeated measures, or standard "
+        f"errors clustered by `{group}`. "
     )
 
 

@@ -322,3 +322,26 @@ def test_what_cannot_be_asked_is_not_applicable(roles, word):
     found, _ = judge_all(Evidence(block, block, block, (block,)), ATTRIBUTE, Gating(()), seed=1)
     assert {f.verdict for f in found} == {Verdict.NOT_APPLICABLE}
     assert all(word in f.estimate.note for f in found)
+
+
+def test_people_are_drawn_with_all_their_rows(make):
+    from understudy.kernels.balls import Around
+    from understudy.risk.attribute_draws import largest_draws, mode_spread
+
+    rng = np.random.default_rng(3)
+
+    cells = np.zeros(40, np.int64), np.zeros(200, np.int64)
+    whose = np.arange(200) // 5  # rows of a person lie together, and have one level
+    numbers = rng.normal(size=(40, 1)), rng.normal(size=(40, 1))[whose]
+    around = Around(numbers[0], cells[0], numbers[1], cells[1])
+    mine, theirs = rng.integers(0, 3, 40), rng.integers(0, 3, 40)[whose]
+    deltas, guess = np.array([0.1, 0.5]), np.full(40, 1 / 3)
+    # All rows are of one person: whoever is drawn, they all come.
+    one, _ = largest_draws(around, mine, theirs, deltas, rng, np.zeros(200, np.int64))
+    assert np.allclose(one, one[:, :1])
+    rows, _ = largest_draws(around, mine, theirs, deltas, rng)
+    five, _ = largest_draws(around, mine, theirs, deltas, rng, whose)
+    assert five.std(axis=1).mean() > 1.5 * rows.std(axis=1).mean() > 0
+    spread = [mode_spread(around, mine, theirs, 0.5, guess, rng, person)
+              for person in (np.zeros(200, np.int64), None, whose)]  # fmt: skip
+    assert spread[0] == 0.5 / 40 < spread[1] < spread[2]

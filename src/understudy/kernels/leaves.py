@@ -75,6 +75,7 @@ def draw(
     *,
     bootstrap: bool = True,
     spot: NDArray[np.float64] | None = None,
+    weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.int32]:
     """Draw a donor's cell for every row from the row's leaf.
 
@@ -84,8 +85,9 @@ def draw(
         rng: the stream.
         bootstrap: weights of the donors are drawn once (Bayesian bootstrap), else equal.
         spot: where in its leaf's weight (0 to 1) each row draws; independent and uniform if absent.
+        weight: the donors' weights, where they were drawn before (`weights`).
     """
-    weight = _weights(donors, rng, bootstrap)
+    weight = weights(donors, rng, bootstrap) if weight is None else weight
     spot = rng.random(len(leaf)) if spot is None else spot
     return _pick(donors, weight, leaf, spot, None, None)
 
@@ -103,6 +105,7 @@ def draw_within(
     group: Ints | None = None,
     missing: int | None = None,
     nothing: int = -1,
+    weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.int32]:
     """Draw among the donors that rules allow, else among all leaves' allowed donors.
 
@@ -110,7 +113,7 @@ def draw_within(
     have. A row for which no donor of any leaf is allowed gets ``nothing``. The bounds do not apply
     to the cell ``missing``, which is drawn as often as without them (where it is allowed).
     """
-    weight = _weights(donors, rng, bootstrap)
+    weight = weights(donors, rng, bootstrap) if weight is None else weight
     cell = (donors.key % donors.cells).astype(np.int32)
     lost_share = _share_of(missing, donors, weight, cell)
     weight = weight if missing is None else np.where(cell == missing, 0.0, weight)
@@ -131,14 +134,14 @@ def draw_within(
             gone = spot[rows] < share
             spot[rows] = np.where(gone, 0.0, (spot[rows] - share) / np.maximum(1 - share, 1e-300))
         lowest, highest = _at(low, rows), _at(high, rows)
-        weights = np.where(open_[cell], weight, 0.0)
-        picked = _pick(donors, weights, leaf[rows], spot[rows], lowest, highest)
+        mass = np.where(open_[cell], weight, 0.0)
+        picked = _pick(donors, mass, leaf[rows], spot[rows], lowest, highest)
         lost = np.flatnonzero(picked < 0)
         if lost.size:
-            weights = np.where(open_[seen], totals[seen], 0.0)
+            mass = np.where(open_[seen], totals[seen], 0.0)
             root = np.zeros(lost.size, dtype=np.int32)
             again = _pick(
-                pooled, weights, root, spot[rows[lost]], _at(lowest, lost), _at(highest, lost)
+                pooled, mass, root, spot[rows[lost]], _at(lowest, lost), _at(highest, lost)
             )
             picked[lost] = np.where(again < 0, nothing, again)
         result[rows] = picked if missing is None else np.where(gone, missing, picked)
@@ -155,7 +158,8 @@ def _share_of(
     return np.asarray(part / np.where(whole > 0, whole, 1.0), dtype=np.float64)
 
 
-def _weights(donors: Tally, rng: np.random.Generator, bootstrap: bool) -> NDArray[np.float64]:
+def weights(donors: Tally, rng: np.random.Generator, bootstrap: bool) -> NDArray[np.float64]:
+    """The weights of the donors of one replicate: gamma variates, or their numbers."""
     if bootstrap:
         return rng.standard_gamma(donors.count.astype(np.float64))
     return donors.count.astype(np.float64)

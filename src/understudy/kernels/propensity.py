@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from understudy.errors import InputError
 from understudy.kernels.binary_logit import fit_binary_logit
+from understudy.kernels.people import Ints, Whose, pooled, score_effects
 from understudy.kernels.propensity_design import build_design, merge_rare, pool
 
 Float = npt.NDArray[np.float64]
@@ -36,7 +37,8 @@ class Propensity:
     ``low`` and ``high`` hold the ratio with the asked confidence if the pMSE is a scaled
     chi-square with ν = 2(expected/sd)² degrees of freedom, noncentral by as much as the ratio
     exceeds 1; for a permutation null, its own sampling error is included. ``terms`` is the rank
-    of a design, or the number of leaves or cells. Where nothing varies, ratios are NaN.
+    of a design, or the number of leaves or cells. ``effect`` is how many times larger the null is
+    because rows come in persons. Where nothing varies, ratios are NaN.
     """
 
     pmse: float
@@ -49,6 +51,7 @@ class Propensity:
     null: str
     note: str
     terms: int
+    effect: float = 1.0
 
     @property
     def z(self) -> float:
@@ -68,6 +71,7 @@ def logit(
     null: Null = "two draws",
     level: float = 0.95,
     chord: bool = False,
+    people: Whose = (None, None),
 ) -> Propensity:
     """Score by an unpenalised logistic regression with a null in closed form.
 
@@ -75,7 +79,9 @@ def logit(
     fixed and the synthetic rows from a model that reproduces the propensity model's terms:
     E = (k−1)·c(1−c)²/N. SD = E·√(2/(k−1)), and k is the rank of the design with its intercept.
     Levels with fewer than 20 pooled rows are merged (see ``build_design``). With ``chord`` the fit
-    takes half the time and ratios are right to 1e-5 (see ``fit_binary_logit``).
+    takes half the time and ratios are right to 1e-5 (see ``fit_binary_logit``). Where ``people``
+    says whose row each is, the null is that of two draws of people: E times the mean design effect,
+    with fewer degrees of freedom (see ``score_effects``).
 
     Source: Snoke et al. (2018), appendix; Bale & Quick, equations (1) to (3) and (18), whose
     factor 2 is 1/(1−c) at c = ½.
@@ -93,16 +99,22 @@ def logit(
     c, free = float(label.mean()), fit.rank - 1
     power, formula = (1, "(k-1)c(1-c)/N") if null == "two draws" else (2, "(k-1)c(1-c)^2/N")
     scale = c * (1 - c) ** power / len(label)
+    effect, freedom, which = 1.0, float(free), f"{null}: {formula}"
+    if free and any(person is not None for person in people):
+        person, _ = pooled(people, (len(numbers_t), len(numbers_z)))
+        effect, freedom = score_effects(design.columns, person)
+        which = f"{null} of people: {formula}, times {effect:.3g} since rows come in persons"
     crowded = f"only {len(label)} rows for {fit.rank} terms" if len(label) < 10 * fit.rank else ""
     return _judge(
         pmse=float(np.mean((fit.probability - c) ** 2)),
-        expected=free * scale,
-        sd=sqrt(2 * free) * scale,
+        expected=free * effect * scale,
+        sd=free * effect * scale * sqrt(2 / freedom) if effect != 1 else sqrt(2 * free) * scale,
         specks=specks(fit.probability[label == 0], fit.probability[label == 1]),
-        null=f"{null}: {formula}",
+        null=which,
         note="; ".join(filter(None, (design.note, fit.note, crowded))),
         terms=fit.rank,
         level=level,
+        effect=effect,
     )
 
 
@@ -119,6 +131,7 @@ def cart(
     level: float = 0.95,
     rng: np.random.Generator,
     map_: Map = map,
+    people: Whose = (None, None),
 ) -> Propensity:
     """Score by an unpruned classification tree against trees on permuted labels.
 
@@ -127,6 +140,7 @@ def cart(
     nominal levels in the order of their synthetic share, an order that each permutation finds
     anew from its own labels. Missing numbers rank lowest; missing is a level of its own. Levels
     with fewer pooled rows than a leaf are merged: ordered one by one they would be the answer.
+    Where ``people`` says whose row each is, labels are permuted among people.
 
     Source: Snoke et al. (2018) section 3; Bowen, Liu & Su (2021) for SPECKS.
 
@@ -142,7 +156,10 @@ def cart(
         raise InputError(f"permutations: got {permutations}, expected at least 2")
     numbers, codes, label = pool(numbers_t, codes_t, numbers_z, codes_z)
     merged = [merge_rare(codes[:, j], levels[j], rare=min_leaf) for j in range(codes.shape[1])]
-    stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, max_depth)
+    person = None
+    if any(whose is not None for whose in people):
+        person, _ = pooled(people, (len(numbers_t), len(numbers_z)))
+    stacked = _Stacked(_dense_ranks(numbers), merged, label, min_leaf, max_depth, person=person)
     jobs = [(stream, i > 0) for i, stream in enumerate(rng.spawn(permutations + 1))]
     original, *permuted = map_(stacked.grow, jobs)
     null = np.array([_cell_scores(*cells)[0] for cells in permuted])
@@ -152,7 +169,7 @@ def cart(
         expected=float(null.mean()),
         sd=float(null.std(ddof=1)),
         specks=ks,
-        null=f"permutation mean of {permutations}",
+        null=f"permutation mean of {permutations}" + (" of people" if person is not None else ""),
         note=f"leaves of at least {min_leaf}; null known to {_relative_error(null):.1%}",
         terms=len(original[0]),
         draws=permutations,
@@ -255,11 +272,20 @@ class _Stacked:
     min_leaf: int
     max_depth: int | None
     min_split: int = 2
+    person: Ints | None = None
+
+    def permuted(self, stream: np.random.Generator) -> Float:
+        """Labels dealt anew: to rows, or to people with all their rows."""
+        if self.person is None:
+            return stream.permutation(self.label)
+        side = np.zeros(int(self.person.max()) + 1)
+        side[self.person] = self.label
+        return np.asarray(stream.permutation(side)[self.person])
 
     def grow(self, job: tuple[np.random.Generator, bool]) -> tuple[Float, Float]:
         """Grow one tree, on permuted labels if the job says so; (original, synthetic) by leaf."""
         stream, permute = job
-        label = stream.permutation(self.label) if permute else self.label
+        label = self.permuted(stream) if permute else self.label
         ordered = (_by_share(column, label) for column in self.codes)
         model = DecisionTreeClassifier(
             min_samples_leaf=self.min_leaf,
@@ -312,6 +338,7 @@ def _judge(
     terms: int,
     draws: int = 0,
     level: float = 0.95,
+    effect: float = 1.0,
 ) -> Propensity:
     """Divide by the null and put an interval around the ratio (see ``Propensity``)."""
     if not (expected > 0 and sd > 0):
@@ -326,4 +353,4 @@ def _judge(
         quantile = float(stdtrit(draws - 1, 0.5 + level / 2))
     half = quantile * sqrt(variance)
     low, high = max(0.0, ratio - half), ratio + half
-    return Propensity(pmse, expected, sd, ratio, specks, low, high, null, note, terms)
+    return Propensity(pmse, expected, sd, ratio, specks, low, high, null, note, terms, effect)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from understudy.kernels.people import Whose, pooled
+
 Ints = NDArray[np.int64]
 
 
@@ -45,20 +47,45 @@ def overlap(first: Ints, second: Ints) -> float:
 
 
 def overlap_null(
-    first: Ints, second: Ints, rng: np.random.Generator, *, draws: int
+    first: Ints,
+    second: Ints,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    people: Whose = (None, None),
 ) -> tuple[float, float]:
     """Mean and standard deviation of `overlap` when the pooled rows are dealt out at random.
+
+    ``people`` says whose row each is, in both tables: then people are dealt, each with all rows.
 
     Cost: O(draws × rows).
     """
     if first.size == 0 or second.size == 0:
         return 0.0, 0.0
+    if any(whose is not None for whose in people):
+        return _dealt_people(first, second, rng, draws, people)
     counts = np.bincount(np.concatenate([first, second]))
     found = []
     for _ in range(draws):
         a = rng.multivariate_hypergeometric(counts, first.size, method="marginals")
         b = counts - a
         found.append(float(np.minimum(a / first.size, b / second.size).sum()))
+    return float(np.mean(found)), float(np.std(found, ddof=1))
+
+
+def _dealt_people(
+    first: Ints, second: Ints, rng: np.random.Generator, draws: int, people: Whose
+) -> tuple[float, float]:
+    rows = np.concatenate([first, second])
+    size = int(rows.max()) + 1
+    person, count = pooled(people, (first.size, second.size))
+    side = np.arange(int(person.max()) + 1) < count
+    found = []
+    for _ in range(draws):
+        dealt = rng.permutation(side)[person]
+        a = np.bincount(rows[dealt], minlength=size) / dealt.sum()
+        b = np.bincount(rows[~dealt], minlength=size) / (~dealt).sum()
+        found.append(float(np.minimum(a, b).sum()))
     return float(np.mean(found)), float(np.std(found, ddof=1))
 
 
@@ -114,12 +141,19 @@ def same_shares(first: Ints, second: Ints) -> bool:
     return first.size > 0 and bool(np.array_equal(a * second.size, b * first.size))
 
 
-def hits_unique(train: Ints, other: Ints) -> NDArray[np.float64]:
-    """For each row of ``other``: 1 if it equals a row that is unique in train, else 0.
+def hits_unique(train: Ints, other: Ints, person: Ints | None = None) -> NDArray[np.float64]:
+    """For each row of ``other``: 1 if it equals rows that belong to one person of train, else 0.
+
+    ``person`` says whose row each row of train is; without it every row is a person.
 
     Example:
         >>> hits_unique(np.array([0, 0, 1]), np.array([0, 1, 2])).tolist()
         [0.0, 1.0, 0.0]
+        >>> hits_unique(np.array([0, 0, 1]), np.array([0, 1, 2]), np.array([5, 5, 6])).tolist()
+        [1.0, 1.0, 0.0]
     """
     size = int(max(train.max(initial=0), other.max(initial=0))) + 1
+    if person is not None:
+        people = int(person.max(initial=0)) + 1
+        train = np.unique(train * people + person) // people
     return np.asarray(np.bincount(train, minlength=size)[other] == 1, dtype=np.float64)

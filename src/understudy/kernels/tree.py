@@ -32,6 +32,8 @@ CHUNK = 1 << 13
 """Rows that walk down a tree together: their codes stay in the processor's cache."""
 STEPS = 3
 """Levels that rows walk before those in a leaf are left out."""
+PEOPLE = 10
+"""So many people are enough in a leaf of any size."""
 HALF = np.int64(32)
 KEEP_LEFT = np.int64(2**31 - 1)
 """Where the threshold stands in a split; as a split, first predictor and never to the right."""
@@ -146,6 +148,7 @@ def grow(
     max_depth: int | None = None,
     complexity: float = 0.0,
     structure_rows: int | None = None,
+    person: NDArray[np.int64] | None = None,
     rng: np.random.Generator,
 ) -> Tree:
     """Grow a tree that predicts the target from integer codes.
@@ -162,6 +165,8 @@ def grow(
         complexity: Least reduction of the total impurity by one split, as a share of the root's.
         structure_rows: Grow on a random sample of at most this many rows; few leaves then have
             fewer than ``min_leaf`` rows of the full data, but some may.
+        person: Whose row each is, where people have several. All rows of a person then weigh 1
+            together, and a leaf weighs at least ``min_leaf`` or 10: so many people have rows in it.
         rng: Draws the sample and decides between equally good splits.
     """
     nominal_rank = [
@@ -173,13 +178,18 @@ def grow(
     rows = sample(len(target), structure_rows, rng)
     y = target if rows is None else target[rows]
     scaled = min_leaf if rows is None else sampled_leaf(min_leaf, len(y) / len(target))
-    stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity)
+    weight, share = None, 0.0
+    if person is not None:
+        _, whose, size = np.unique(person, return_inverse=True, return_counts=True)
+        weight, share = 1.0 / size[whose], min(min_leaf, PEOPLE) / max(len(size), 1)
+        weight = weight if rows is None else weight[rows]
+    stop = Stop(scaled, max(min_split or 0, 2 * scaled), max_depth, complexity, share)
     if len(y) < stop.min_split or not len(codes):
         return numbered(leaf_only(), rank, start)
     X = np.empty((len(y), len(codes)), dtype=np.float32)
     for j, column in enumerate(codes):
         X[:, j] = ranked(column if rows is None else column[rows], nominal_rank[j])
-    return numbered(structure(X, y, stop, rng), rank, start)
+    return numbered(structure(X, y, stop, rng, weight), rank, start)
 
 
 def sample(

@@ -23,12 +23,16 @@ GRID = 2.0**20
 
 
 class Stop(NamedTuple):
-    """When to stop splitting, in rows of the data that the structure is grown on."""
+    """When to stop splitting, in rows of the data that the structure is grown on.
+
+    ``min_share`` is the least share of all weight in a leaf, where rows have weights.
+    """
 
     min_leaf: int
     min_split: int
     max_depth: int | None
     complexity: float
+    min_share: float = 0.0
 
 
 class Splits(NamedTuple):
@@ -47,7 +51,11 @@ def leaf_only() -> Splits:
 
 
 def structure(
-    X: NDArray[np.float32], y: NDArray[Any], stop: Stop, rng: np.random.Generator
+    X: NDArray[np.float32],
+    y: NDArray[Any],
+    stop: Stop,
+    rng: np.random.Generator,
+    weight: NDArray[np.float64] | None = None,
 ) -> Splits:
     """Grow the splits on ranks (rows, predictors), every predictor ordered.
 
@@ -56,6 +64,7 @@ def structure(
         y: Classes (n,) or columns of numbers (n, q).
         stop: When to stop.
         rng: Decides between equally good splits.
+        weight: Weight of every row; all alike when absent.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -69,12 +78,13 @@ def structure(
         max_depth=stop.max_depth or None,
         min_impurity_decrease=stop.complexity * impurity(goal) if stop.complexity else 0.0,
         random_state=int(rng.integers(2**31)),
+        min_weight_fraction_leaf=min(stop.min_share, 0.5),
     )
-    if stop.max_depth == 0:
+    if stop.max_depth == 0 or stop.min_share > 0.5:
         return leaf_only()
     # Inputs are valid by construction: the checks would cost more than a small tree.
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-        grown = model.fit(X, goal, check_input=False).tree_
+        grown = model.fit(X, goal, weight, check_input=False).tree_
     inner = grown.children_left >= 0
     return Splits(
         np.where(inner, grown.feature, -1).astype(np.int32),

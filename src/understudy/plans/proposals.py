@@ -76,7 +76,12 @@ def _about(table: Table, facts: Known) -> Iterator[str]:
         yield f"{facts.name} is constant{also}"
     elif facts.missing > 0.9:
         yield f"{facts.name} is missing in {facts.missing:.0%} of the rows"
-    if facts.kind is Kind.TEXT:
+    if facts.role is Role.GROUP:
+        yield (
+            f"{facts.name} seems to say whose row each is: with the role group the rows of a "
+            "person stay together, and its values are made up; give it another role if it does not"
+        )
+    elif facts.kind is Kind.TEXT:
         yield f"{facts.name} is text that differs by row and may name people: it is dropped"
     elif facts.role is Role.IDENTIFIER:
         yield f"{facts.name} looks like a direct identifier: it is never synthesised"

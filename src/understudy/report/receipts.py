@@ -38,7 +38,7 @@ def receipts(run: Mapping[str, Any]) -> Receipts:
         tuple(_step(item) for item in run.get("receipts", ())),
         tuple((str(n), str(why)) for n, why in (provenance.get("dropped") or {}).items()),
         tuple(str(name) for name in provenance.get("surrogates") or ()),
-        _leaf(leaf),
+        _leaf(leaf, "rows" if "people" in (run.get("tables") or {}).get("train", {}) else "people"),
         tuple(_trial(trial, chosen) for trial in leaf.get("trials", ())),
         tuple(str(note) for note in notes),
         _provenance(run, provenance),
@@ -70,7 +70,9 @@ def _size(table: Mapping[str, Any]) -> str:
 
 
 def _rows(table: Mapping[str, Any]) -> str:
-    return count(table.get("rows"), "row")
+    people = table.get("people")
+    rows = count(table.get("rows"), "row")
+    return rows if people is None else f"{rows} of {count(people, 'person', 'people')}"
 
 
 def _step(item: Mapping[str, Any]) -> Pair:
@@ -81,11 +83,11 @@ def _step(item: Mapping[str, Any]) -> Pair:
     return str(item.get("step", "")), "; ".join(f"{key}: {value}" for key, value in said.items())
 
 
-def _leaf(leaf: Mapping[str, Any]) -> str:
-    """What the search for the leaf size found, in a sentence or two."""
+def _leaf(leaf: Mapping[str, Any], what: str) -> str:
+    """What the search for the leaf size found, in a sentence or two; leaves of people, or rows."""
     if not leaf.get("trials"):
         return ""
-    found = f"Trees draw from leaves of at least {leaf.get('chosen')} people"
+    found = f"Trees draw from leaves of at least {leaf.get('chosen')} {what}"
     if leaf.get("held"):
         return f"{found}: the smallest that held on an inner split of train, which no verdict uses."
     return (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.attack import Target
-from understudy.evidence import Better, Estimate, Map
+from understudy.evidence import Better, Estimate, Map, several
 from understudy.kernels.ball_counts import Tally
 from understudy.kernels.resample import interval, z_of
 from understudy.risk.attribute_draws import largest_draws, mode_spread, shares
@@ -117,7 +117,7 @@ class Column:
         groups = self.target.groups
         levels = groups.of(records), groups.of(rows)
         own = self.target.own(records)[:, None]
-        plain, widened = largest_draws(around, *levels, deltas, self.rng)
+        plain, widened = largest_draws(around, *levels, deltas, self.rng, rows.person)
         return plain / own, widened / own
 
     def _exceeding(self, ratio: Floats, draws: Sequence[Floats]) -> Estimate:
@@ -191,7 +191,8 @@ class Column:
         records = self.records.thin(min(_MOST, max(_MODES // cost, _LEAST)), self.rng)
         around = self.judge.known.around(records, rows)
         mine, theirs = (self.target.groups.of(block) for block in (records, rows))
-        return mode_spread(around, mine, theirs, delta, self.target.guess(records), self.rng)
+        guess = self.target.guess(records)
+        return mode_spread(around, mine, theirs, delta, guess, self.rng, rows.person)
 
     def _estimate(
         self,
@@ -227,7 +228,7 @@ class Column:
         parts.append(f"the verdict compares {self.ours.rows} rows with {self.theirs.rows}")
         if self.name in self.settings.priors:
             parts.append("prior from the plan")
-        return "; ".join(parts)
+        return "; ".join(parts) + several(self.release)
 
     def _radii(self) -> str:
         return ", ".join(f"{delta:g}" for delta in self.judge.radii())

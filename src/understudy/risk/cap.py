@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.attack import Attacker
-from understudy.evidence import Estimate, Evidence, Judge, Map, Measure, on_grid
+from understudy.evidence import Estimate, Evidence, Judge, Map, Measure, on_grid, several
 from understudy.kernels.attribution import (
     Classes,
     Keyed,
@@ -24,6 +24,7 @@ from understudy.kernels.attribution import (
     tcap,
 )
 from understudy.kernels.bars import LEAST
+from understudy.kernels.people import Whose
 from understudy.kernels.rows import number_rows
 from understudy.risk.linking import Linking, Links, differs, levels, set_against
 from understudy.tables.encode import Block, stack
@@ -96,7 +97,7 @@ class CapJudge(Judge):
             return [Estimate.absent(name, self.links.no_keys) for name in Cap.names]
         tables = (self.evidence.train, self.held, release)
         keys = self._numbered(tables, self.links.keys)
-        found = [self._repu(keys, rng)]
+        found = [self._repu([_once(*one) for one in zip(keys, tables, strict=True)], rng)]
         if self.links.why_not:
             return [*found, *(Estimate.absent(n, self.links.why_not) for n in Cap.names[:3])]
         for name in self.links.targets:
@@ -150,20 +151,23 @@ class CapJudge(Judge):
         classes = settled(release)
         (sure, right), (_, control) = (judged(people, classes) for people in (train, held))
         said = f"by {self._keys()}; for {sure.mean():.1%} of people the release settles the target"
+        whose = self.evidence.train.person, self.held.person
+        disco = right.astype(float), control.astype(float)
         return [
-            self._means("dcap", ours, theirs, note, rng, name),
+            self._means("dcap", ours, theirs, note, rng, name, whose),
             self._tcap(name, sides, classes, rng),
-            self._means("disco", right.astype(float), control.astype(float), said, rng, name),
+            self._means("disco", *disco, said, rng, name, whose),
         ]
 
-    def _repu(self, keys: list[Ints], rng: np.random.Generator) -> Estimate:
-        train, held, release = keys
+    def _repu(self, once: list[tuple[Ints, Ints | None]], rng: np.random.Generator) -> Estimate:
+        """Of people with several rows each counts once for every combination of keys."""
+        (train, ours_of), (held, theirs_of), (release, _) = once
         ours = replicated(train, release).astype(float)
         # Strangers with the same keys are hit together: each such class is one draw.
         theirs = _by_class(replicated(held, release, train), held)
         alone = np.bincount(train)[train] == 1
         note = f"by {self._keys()}; {alone.mean():.1%} of train are unique on them"
-        return self._means("repu", ours, theirs, note, rng, None)
+        return self._means("repu", ours, theirs, note, rng, None, (ours_of, theirs_of))
 
     def _means(
         self,
@@ -173,7 +177,10 @@ class CapJudge(Judge):
         note: str,
         rng: np.random.Generator,
         target: str | None,
+        people: Whose,
     ) -> Estimate:
+        train = self.evidence.train
+        strangers = "people" if train.person is None else "rows"
         return set_against(
             measure,
             ours,
@@ -182,7 +189,8 @@ class CapJudge(Judge):
             rng,
             target=target,
             several=len(self.links.targets) if target is not None else 1,
-            note=f"{note}; reference: {theirs.size} held-out people",
+            note=f"{note}; reference: {theirs.size} held-out {strangers}{several(train)}",
+            people=people,
         )
 
     def _tcap(
@@ -206,10 +214,23 @@ class CapJudge(Judge):
             f"{found.of_rows:.4g} (nobody counts 0), of those that meet anybody {found.of_met:.4g}"
         )
         ours, theirs = right[sure].astype(float), control[held_sure].astype(float)
-        return self._means("tcap", ours, theirs, note, rng, name)
+        whose = _part(self.evidence.train.person, sure), _part(self.held.person, held_sure)
+        return self._means("tcap", ours, theirs, note, rng, name, whose)
 
     def _keys(self) -> str:
         return ", ".join(self.links.keys) + self.links.said()
+
+
+def _once(key: Ints, table: Block) -> tuple[Ints, Ints | None]:
+    """Keys, each once for every person who has them, and whose they are."""
+    if table.person is None:
+        return key, None
+    pairs = np.unique(np.stack([key, table.person], axis=1), axis=0)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _part(person: Ints | None, chosen: NDArray[np.bool_]) -> Ints | None:
+    return None if person is None else person[chosen]
 
 
 def _by_class(hits: NDArray[np.bool_], key: Ints) -> Floats:

@@ -14,7 +14,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, points, row_numbers
+from understudy.evidence import (
+    Better,
+    Estimate,
+    Evidence,
+    Judge,
+    Map,
+    Measure,
+    points,
+    row_numbers,
+    several,
+)
 from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.resample import interval, mean_draws, quantile, quantile_draws
 from understudy.tables.encode import Block
@@ -71,12 +81,13 @@ class ClosenessJudge(Judge):
             same = np.isin(theirs, mine)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = distance[:, 0] / distance[:, -1]
-        return {
-            "ims": same.astype(np.float64),
-            "dcr": distance[:, 0],
-            # 0/0 is neither 0 nor 1, and five neighbours may not exist: both are left out.
-            "nndr": ratio[(distance[:, -1] > 0) & np.isfinite(distance[:, -1])],
-        }
+        # 0/0 is neither 0 nor 1, and five neighbours may not exist: both are left out.
+        defined = (distance[:, -1] > 0) & np.isfinite(distance[:, -1])
+        found = {"ims": same.astype(np.float64), "dcr": distance[:, 0], "nndr": ratio[defined]}
+        if block.person is not None:
+            whose = block.person.astype(np.float64)
+            found |= {"ims.person": whose, "dcr.person": whose, "nndr.person": whose[defined]}
+        return found
 
     def estimates(
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
@@ -87,11 +98,9 @@ class ClosenessJudge(Judge):
         note = self._note(release, found)
         equal = "the same cells" if self.evidence.metric == "hamming" else "train's decimals"
         return [
-            self._share(
-                "ims", found["ims"], self.reference["ims"], rng, f"equal at {equal}; {note}"
-            ),
-            self._tail("dcr.p05", found["dcr"], self.reference["dcr"], rng, note),
-            self._tail("nndr.p05", found["nndr"], self.reference["nndr"], rng, note),
+            self._share("ims", found, rng, f"equal at {equal}; {note}"),
+            self._tail("dcr.p05", "dcr", found, rng, note),
+            self._tail("nndr.p05", "nndr", found, rng, note),
         ]
 
     def calibration(
@@ -116,12 +125,15 @@ class ClosenessJudge(Judge):
         zero = ""
         if left > 0 or honest > 0:
             zero = f"; d1/d5 undefined for {left:.1%} of rows, {honest:.1%} of the holdout's"
-        return f"metric {self.evidence.metric} over {len(self.columns)} columns{sampled}{zero}"
+        columns = f"metric {self.evidence.metric} over {len(self.columns)} columns"
+        return f"{columns}{sampled}{zero}{several(release)}"
 
     def _share(
-        self, name: str, ours: Floats, theirs: Floats, rng: np.random.Generator, note: str
+        self, name: str, found: dict[str, Floats], rng: np.random.Generator, note: str
     ) -> Estimate:
-        draws, base = mean_draws(ours, rng), mean_draws(theirs, rng)
+        ours, theirs = found[name], self.reference[name]
+        draws = mean_draws(ours, rng, person=found.get(f"{name}.person"))
+        base = mean_draws(theirs, rng, person=self.reference.get(f"{name}.person"))
         margin = self.evidence.margin(name, 0.01)
         return _estimate(
             name,
@@ -136,15 +148,16 @@ class ClosenessJudge(Judge):
         )
 
     def _tail(
-        self, name: str, ours: Floats, theirs: Floats, rng: np.random.Generator, note: str
+        self, name: str, key: str, found: dict[str, Floats], rng: np.random.Generator, note: str
     ) -> Estimate:
+        ours, theirs = found[key], self.reference[key]
         if not (ours.size and theirs.size):
             # Whoever equals five rows of train is in a crowd; `ims` and `copies` judge those.
             who = "the release" if theirs.size else "the holdout"
             return Estimate.absent(name, f"d1/d5 is 0/0 for every row of {who}; {note}")
         value, reference = quantile(ours, _TAIL), quantile(theirs, _TAIL)
-        draws = quantile_draws(ours, _TAIL, rng)
-        base = quantile_draws(theirs, _TAIL, rng)
+        draws = quantile_draws(ours, _TAIL, rng, person=found.get(f"{key}.person"))
+        base = quantile_draws(theirs, _TAIL, rng, person=self.reference.get(f"{key}.person"))
         share = self.evidence.margin(name, 0.05)
         margin = max(share * reference, _FLOOR)
         return _estimate(

@@ -11,7 +11,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
+from understudy.evidence import (
+    Better,
+    Estimate,
+    Evidence,
+    Judge,
+    Map,
+    Measure,
+    row_numbers,
+    several,
+)
 from understudy.kernels.rows import (
     overlap,
     overlap_interval,
@@ -67,7 +76,8 @@ class CopiesJudge(Judge):
     def compare(self, release: Block, rng: np.random.Generator) -> tuple[float, float, float]:
         """Overlap, its null mean and its null standard deviation."""
         train, other = row_numbers([self.evidence.train, release], self.columns)
-        mean, sd = overlap_null(train, other, rng, draws=_NULLS)
+        people = (self.evidence.train.person, release.person)
+        mean, sd = overlap_null(train, other, rng, draws=_NULLS, people=people)
         return overlap(train, other), mean, sd
 
     def estimates(
@@ -85,13 +95,14 @@ class CopiesJudge(Judge):
     def _compared(self, release: Block, rng: np.random.Generator) -> Estimate:
         value, null, sd = self.compare(release, rng)
         low, high = overlap_interval(value, null, sd, self.evidence.level)
-        share = release.rows / (release.rows + self.evidence.train.rows)
+        share = release.people / (release.people + self.evidence.train.people)
         between = float(np.sqrt(variance_left(share)).mean())
         margin = min(self.evidence.margin("copies", 0.05), (1 - null) * (1 - between))
         return Estimate("copies", value, low, high, null, Better.LOWER, margin, note=self._note())
 
     def _note(self) -> str:
-        null = f"null: pooled rows dealt at random, {_NULLS} times"
+        what = "rows" if self.evidence.train.person is None else "people, each with all rows,"
+        null = f"null: pooled {what} dealt at random, {_NULLS} times{several(self.evidence.train)}"
         if np.isnan(self.control_excess):
             return null
         return f"{null}; the control half's excess over its own null is {self.control_excess:+.4f}"

@@ -17,6 +17,9 @@ from understudy.risk.ecap_curves import curves
 from understudy.tables.encode import Block
 from understudy.tables.schema import Kind
 
+_PEOPLE = (
+    "people have several rows: in a stated population everybody has one number, and these are more"
+)
 _NAMED = 12  # more columns than this are counted, not named
 
 
@@ -37,7 +40,8 @@ class Ecap(Membership, Measure):
     ) -> EcapJudge:
         """Compute the ECAP of every number of train, with the noise and without."""
         train = evidence.train
-        names = [name for name in self.columns if name in evidence.drawn]
+        known = self.columns if train.person is None else ()
+        names = [name for name in known if name in evidence.drawn]
         watched = {name: Watched.of(self, evidence, name) for name in names}
         numbers = [c.name for c in train.encoding.schema if c.kind is Kind.NUMBER]
         open_ = [n for n in numbers if n in evidence.drawn and n not in (*names, *self.exempt)]
@@ -108,7 +112,8 @@ class EcapJudge(Judge):
     ) -> list[Estimate]:
         """One number for each column."""
         if not self.watched:
-            why = "no column has a stated population (measure.ecap.columns)"
+            several = self.settings.columns and self.evidence.train.person is not None
+            why = _PEOPLE if several else "no column has a stated population (measure.ecap.columns)"
             return [Estimate.absent("ecap.max", why)]
         return [self._one(name, watched, release) for name, watched in self.watched.items()]
 

@@ -79,7 +79,7 @@ class Gtcap(Linking, Measure):
         sights = {
             ", ".join(targets): Sight.of(self.radii, evidence.encoding, links.keys, targets)
             for targets in names
-            if not links.why_not
+            if not links.why_not and evidence.train.person is None
         }
         held = stack([evidence.control, evidence.fresh])
         rows = {name: sight.attacked(evidence.train) for name, sight in sights.items()}
@@ -106,8 +106,8 @@ class GtcapJudge(Judge):
         self, release: Block, *, rng: np.random.Generator, map_: Map = map
     ) -> list[Estimate]:
         """One mean for each target."""
-        if self.links.why_not:
-            return [Estimate.absent("gtcap.mean", self.links.why_not)]
+        if why := self.links.why_not or _PEOPLE * (self.evidence.train.person is not None):
+            return [Estimate.absent("gtcap.mean", why)]
         return [self._one(name, release, rng) for name in self.sights]
 
     def calibration(
@@ -221,6 +221,12 @@ class GtcapJudge(Judge):
             "holdout": tenths(self.scores(name, self.held, release[0]).used),
             "strangers": self.held.rows,
         }
+
+
+_PEOPLE = (
+    "people have several rows: who is unique, and what train says of them, would be decided by "
+    "their own other rows, which strangers do not have in train"
+)
 
 
 def _means(scores: Scores) -> str:

@@ -14,7 +14,7 @@ from understudy.errors import PlanError
 from understudy.evidence import Estimate, Evidence, Judge, Map, Measure, points
 from understudy.kernels.guessing import near_enough
 from understudy.kernels.neighbours import arranged, nearest
-from understudy.risk.success import Success, absent, mixed
+from understudy.risk.success import Success, absent, mixed, of_each, one_each
 from understudy.settings import require_range
 from understudy.tables.encode import Block, stack
 from understudy.tables.schema import Kind, Role, Schema
@@ -71,9 +71,11 @@ class Inference(Measure):
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
     ) -> InferenceJudge:
         """Choose who is attacked, and what is guessed."""
-        people = evidence.train.thin(self.attacks, rng)
-        held = stack([evidence.control, evidence.fresh]).thin(self.attacks, rng)
-        control = evidence.control.thin(self.attacks, rng)
+        both = stack([evidence.control, evidence.fresh])
+        people, held, control = (
+            one_each(block, rng).thin(self.attacks, rng)
+            for block in (evidence.train, both, evidence.control)
+        )
         drawn = evidence.drawn
         secrets = [name for name in drawn if self.columns == "all" or name in self.columns]
         return InferenceJudge(self, evidence, tuple(secrets), people, held, control)
@@ -147,7 +149,7 @@ class InferenceJudge(Judge):
             int(theirs.sum()),
             len(theirs),
             None,
-            f"from the nearest row on {_listed(known)}",
+            f"from the nearest row on {_listed(known)}{of_each(self.people)}",
         )
 
     def _known(self, name: str) -> tuple[str, ...]:

@@ -13,7 +13,17 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import chdtri
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, features, widths
+from understudy.evidence import (
+    Better,
+    Estimate,
+    Evidence,
+    Judge,
+    Map,
+    Measure,
+    features,
+    several,
+    widths,
+)
 from understudy.kernels import propensity
 from understudy.kernels.rows import variance_left
 from understudy.settings import LEAST_ROWS, require_range
@@ -72,11 +82,13 @@ class LikenessJudge(Judge):
             widths(evidence.encoding, columns),
             order=2,
             most=self.settings.terms,
+            people=(self.train.person, release.person),
         )
         if not found.expected > 0:
             return [Estimate.absent("likeness", "nothing varies that the model could use")]
-        low, high = _interval(found.ratio, found.terms - 1, evidence.level)
-        share = release.rows / (release.rows + self.train.rows)
+        freedom = found.terms - 1 if found.effect == 1 else 2 * (found.expected / found.sd) ** 2
+        low, high = _interval(found.ratio, freedom, evidence.level)
+        share = release.people / (release.people + self.train.people)
         note = (
             f"null {found.null}, {found.terms - 1} terms; {self.train.rows} rows of train and "
             f"{release.rows} synthetic ones; {found.note}"
@@ -90,12 +102,12 @@ class LikenessJudge(Judge):
                 1.0,
                 Better.HIGHER,
                 evidence.margin("likeness", 1 - sum(variance_left(share)) / 2),
-                note=note.strip("; "),
+                note=note.strip("; ") + several(self.train),
             )
         ]
 
 
-def _interval(ratio: float, terms: int, level: float) -> tuple[float, float]:
+def _interval(ratio: float, terms: float, level: float) -> tuple[float, float]:
     """Interval of the ratio that was expected, where the one found is χ²(ν)/ν times it.
 
     Example:

@@ -13,7 +13,7 @@ from understudy.errors import PlanError
 from understudy.evidence import Estimate, Evidence, Judge, Map, Measure, points
 from understudy.kernels.guessing import linked
 from understudy.kernels.neighbours import nearest
-from understudy.risk.success import Success, absent, mixed
+from understudy.risk.success import Success, absent, mixed, of_each, one_each
 from understudy.settings import require_range
 from understudy.tables.encode import Block, Encoding, stack
 from understudy.tables.schema import Schema
@@ -83,9 +83,11 @@ class Linkability(Measure):
         self, evidence: Evidence, *, rng: np.random.Generator, map_: Map = map
     ) -> LinkabilityJudge:
         """Choose who is attacked."""
-        people = evidence.train.thin(self.attacks, rng)
-        held = stack([evidence.control, evidence.fresh]).thin(self.attacks, rng)
-        control = evidence.control.thin(self.attacks, rng)
+        both = stack([evidence.control, evidence.fresh])
+        people, held, control = (
+            one_each(block, rng).thin(self.attacks, rng)
+            for block in (evidence.train, both, evidence.control)
+        )
         return LinkabilityJudge(self, evidence, self.sides(evidence), people, held, control)
 
 
@@ -166,7 +168,7 @@ class LinkabilityJudge(Judge):
         first, second = (", ".join(side) for side in sides)
         if sum(map(len, sides)) > _NAMED:
             first, second = (f"{len(side)} columns" for side in sides)
-        return f"k = {self.settings.neighbours}, {first} against {second}"
+        return f"k = {self.settings.neighbours}, {first} against {second}{of_each(self.people)}"
 
 
 _NAMED = 20  # more columns than this are counted, not named

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import PlanError
 from understudy.evidence import Better, Estimate, Evidence
+from understudy.kernels.people import Whose
 from understudy.kernels.resample import interval, mean_draws
 from understudy.settings import Settings
 from understudy.tables.encode import Block
@@ -130,12 +131,15 @@ def set_against(
     target: str | None,
     several: int,
     note: str,
+    people: Whose = (None, None),
 ) -> Estimate:
     """A mean over people of train against the same over strangers; people are resampled.
 
     ``several`` targets share the error of one interval, so that all of theirs hold together.
+    ``people`` says whose each number is, where people have several rows.
     """
-    draws, base = mean_draws(ours, rng), mean_draws(theirs, rng)
+    sides = zip((ours, theirs), people, strict=True)
+    draws, base = (mean_draws(values, rng, person=person) for values, person in sides)
     level = 1 - (1 - evidence.level) / several
     value, (low, high) = float(ours.mean()), interval(draws, level)
     return Estimate(

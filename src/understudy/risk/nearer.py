@@ -17,6 +17,7 @@ from understudy.evidence import (
     Measure,
     points,
     row_numbers,
+    several,
 )
 from understudy.kernels.nearer import share_of_first, spread_hits
 from understudy.kernels.neighbours import Points, nearest
@@ -58,6 +59,7 @@ class _Pool:
     rows: Points
     twin: NDArray[np.int64]
     is_train: NDArray[np.bool_]
+    person: NDArray[np.int64] | None
 
     @classmethod
     def of(cls, evidence: Evidence, train: Block, held: Block, rng: np.random.Generator) -> _Pool:
@@ -66,7 +68,7 @@ class _Pool:
         mixed = pooled.take(order)
         (twin,) = row_numbers([mixed], evidence.drawn)
         rows = points(mixed, evidence.drawn, evidence.metric)
-        return cls(rows, twin, order < train.rows)
+        return cls(rows, twin, order < train.rows, mixed.person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +99,12 @@ class NearerJudge(Judge):
         asked = release.thin(evidence.queries, rng)
         query = points(asked, evidence.drawn, evidence.metric)
         _, row = nearest(pool.rows, query, 1, map_=map_)
-        hits = spread_hits(row[:, 0], pool.twin)
-        share, mean, sd = share_of_first(hits, pool.is_train)
+        hits, is_train = spread_hits(row[:, 0], pool.twin), pool.is_train
+        if pool.person is not None:  # people were dealt to train or the holdout, not rows
+            _, first, whose = np.unique(pool.person, return_index=True, return_inverse=True)
+            hits = np.bincount(whose, weights=hits).astype(np.float64)
+            is_train = is_train[first]
+        share, mean, sd = share_of_first(hits, is_train)
         half = z_of(evidence.level) * sd
         sampled = "" if asked.rows == release.rows else f"; {asked.rows} of {release.rows} rows"
         return [
@@ -113,6 +119,6 @@ class NearerJudge(Judge):
                 share - half - mean,
                 share + half - mean,
                 note=f"metric {evidence.metric}; {int(pool.is_train.sum())} of {len(pool.twin)} "
-                f"pooled real rows are train{sampled}",
+                f"pooled real rows are train{sampled}{several(release)}",
             )
         ]

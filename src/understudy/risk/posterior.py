@@ -150,6 +150,11 @@ class PosteriorJudge(Judge):
         source, train = self.evidence.source, self.evidence.train
         if not self.columns:
             return "no synthesised column has the role sensitive"
+        if train.person is not None:
+            return (
+                "people have several rows: one of them never comes without the others, and what "
+                "the release would be with another single row is not defined"
+            )
         if source is None:
             return "how the tables were made is not known: they come from elsewhere"
         if len(source.drawn) != len(self.evidence.release):

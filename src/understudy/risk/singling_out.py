@@ -122,6 +122,7 @@ class _Game:
     held: Index
     release: list[Index]
     columns: Columns
+    whose: tuple[Ints | None, Ints | None]
 
     @classmethod
     def of(cls, judge: SinglingOutJudge, release: Sequence[Block]) -> _Game:
@@ -139,7 +140,8 @@ class _Game:
         )
         ordered = np.array([encoding[name].is_numeric for name in names], dtype=np.bool_)
         train, held, *others = tables
-        return cls(judge.settings, train, held, others, Columns(ordered, missing, barred))
+        whose = _numbered(blocks[0].person), _numbered(blocks[1].person)
+        return cls(judge.settings, train, held, others, Columns(ordered, missing, barred), whose)
 
     def univariate(self, rng: np.random.Generator) -> Success | str:
         """Guesses on one column; where none can be made, why."""
@@ -169,13 +171,14 @@ class _Game:
         """Try guesses on train, and on tables of its size."""
         if not len(guesses):
             return "no guess of this kind fits exactly one synthetic row"
-        train, held = self.train.matching(guesses), self.held.matching(guesses)
-        size, strangers = self.train.rows, self.held.rows
+        sides = zip((self.train, self.held), self.whose, strict=True)
+        (train, size), (held, strangers) = (_people(table, who, guesses) for table, who in sides)
+        rows_of = "rows" if self.whose[0] is None else "people"
         mine, theirs = (np.array([len(rows) for rows in part]) for part in (train, held))
         hits = int(np.count_nonzero(mine == 1))
         if strangers >= size:
             expected, sd = float(exactly_one(theirs, strangers, size).sum()), None
-            how += f"control: all tables of {size} rows dealt from {strangers} held-out ones"
+            how += f"control: all tables of {size} {rows_of} dealt from {strangers} held-out ones"
         else:
             both, rows = mine + theirs, size + strangers
             expected = float(exactly_one(both, rows, size).sum())
@@ -183,19 +186,29 @@ class _Game:
             pooled = [np.concatenate([a, b + size]) for a, b in zip(train, held, strict=True)]
             sd = spread(pooled, rows, size, rng)
             how += (
-                f"control: all tables of {size} rows dealt from train and {strangers} held-out "
-                f"rows, interval from {DRAWS} of them; {self._alone(mine, theirs)}"
+                f"control: all tables of {size} {rows_of} dealt from train and {strangers} "
+                f"held-out {rows_of}, interval from {DRAWS} of them; "
+                f"in {strangers} {rows_of} of train "
+                f"{exactly_one(mine, size, strangers).mean():.4f} succeed, in the held-out ones "
+                f"{np.mean(theirs == 1):.4f}"
             )
         made = len(guesses)
         return Success(name, None, hits, made, self.settings.attacks, expected, made, sd, how)
 
-    def _alone(self, mine: Ints, theirs: Ints) -> str:
-        """What as many rows of train as were held out would give, beside the held-out rows."""
-        fewer = exactly_one(mine, self.train.rows, self.held.rows).mean()
-        return (
-            f"in {self.held.rows} rows of train {fewer:.4f} succeed, in the held-out ones "
-            f"{np.mean(theirs == 1):.4f}"
-        )
+
+def _numbered(person: Ints | None) -> Ints | None:
+    """People numbered from 0."""
+    return None if person is None else np.unique(person, return_inverse=True)[1]
+
+
+def _people(
+    table: Index, whose: Ints | None, guesses: Predicates
+) -> tuple[Sequence[NDArray[np.integer]], int]:
+    """Whom each guess fits, and how many people there are; a row is a person unless told."""
+    found = table.matching(guesses)
+    if whose is None:
+        return found, table.rows
+    return [np.unique(whose[rows]) for rows in found], int(whose.max(initial=-1)) + 1
 
 
 def _dealt_evenly(guesses: Predicates, sizes: list[int]) -> Predicates:

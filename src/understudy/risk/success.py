@@ -170,6 +170,20 @@ def absent(measure: str, why: str, target: str | None = None) -> list[Estimate]:
     return [Estimate.absent(measure, why, target=name) for name in (target, left)]
 
 
+def one_each(block: Block, rng: np.random.Generator) -> Block:
+    """One row of each person, at random: attacks on rows of one person are no independent ones."""
+    if block.person is None:
+        return block
+    order = rng.permutation(block.rows)
+    _, first = np.unique(block.person[order], return_index=True)
+    return block.take(np.sort(order[first]))
+
+
+def of_each(block: Block) -> str:
+    """Words for a note where `one_each` has chosen."""
+    return "" if block.person is None else "; one row of each person, at random, is attacked"
+
+
 def mixed(release: Block, columns: tuple[str, ...], rng: np.random.Generator) -> Block:
     """Rows of a release in random order, whatever order they came in.
 

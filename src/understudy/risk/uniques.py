@@ -7,7 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, row_numbers
+from understudy.evidence import (
+    Better,
+    Estimate,
+    Evidence,
+    Judge,
+    Map,
+    Measure,
+    row_numbers,
+    several,
+)
 from understudy.kernels.resample import interval, mean_draws
 from understudy.kernels.rows import hits_unique
 from understudy.tables.encode import Block, stack
@@ -73,11 +82,13 @@ class UniquesJudge(Judge):
     ) -> Estimate:
         evidence = self.evidence
         train, held, ours = row_numbers([evidence.train, self.held, release], keys)
-        hit, base = hits_unique(train, ours), hits_unique(train, held)
-        draws, base_draws = mean_draws(hit, rng), mean_draws(base, rng)
+        whose = evidence.train.person
+        hit, base = hits_unique(train, ours, whose), hits_unique(train, held, whose)
+        draws = mean_draws(hit, rng, person=release.person)
+        base_draws = mean_draws(base, rng, person=self.held.person)
         low, high = interval(draws, evidence.level)
         gap_low, gap_high = interval(draws - base_draws, evidence.level)
-        unique = hits_unique(train, train).mean() if train.size else 0.0
+        unique = hits_unique(train, train, whose).mean() if train.size else 0.0
         return Estimate(
             "uniques.replicated",
             float(hit.mean()),
@@ -89,7 +100,9 @@ class UniquesJudge(Judge):
             gap_low,
             gap_high,
             target=target,
-            note=f"by {_listed(keys)}; {unique:.1%} of train's rows are unique on them",
+            note=f"by {_listed(keys)}; {unique:.1%} of train's rows are unique on them"
+            + ("" if whose is None else ": their combination is one person's")
+            + several(release),
         )
 
 

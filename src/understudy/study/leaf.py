@@ -18,10 +18,14 @@ from understudy.evidence import Map, points, row_numbers
 from understudy.kernels.neighbours import Points, nearest
 from understudy.kernels.resample import quantile
 from understudy.kernels.rows import hits_unique
+from understudy.plans.panel import synthesizer
 from understudy.plans.plan import Plan
 from understudy.seeds import stream
+from understudy.study.people import halves as halves_of
 from understudy.synth.base import Fitted
+from understudy.synth.panel import FittedPanel
 from understudy.synth.sequence import FittedSequence, Sequential, Visit
+from understudy.synth.wide import Wide, find_wide
 from understudy.tables.encode import Block
 from understudy.tables.schema import Role
 
@@ -55,7 +59,8 @@ class Trial:
 class _Half:
     """One half of train to learn from, the other as honest rows, and how close those come.
 
-    ``fits`` keeps what is the same at every leaf size: a mixture, say.
+    ``fits`` keeps what is the same at every leaf size: a mixture, say. ``wide`` says how people
+    with several rows are taken apart.
     """
 
     inner: Block
@@ -63,6 +68,7 @@ class _Half:
     train: Points
     control: Points
     base: NDArray[np.float64]
+    wide: Wide | None = None
     fits: dict[Visit, Fitted] = field(default_factory=dict)
 
 
@@ -81,7 +87,7 @@ def choose_leaf(
     none holds it is the largest that was tried; where even that one shows unique people too often,
     it is the largest that train has, half of its rows, which halves of train cannot try.
     """
-    if train.rows < 4 * LEAVES[0]:
+    if train.people < 4 * LEAVES[0]:
         return LEAVES[0], ()
     halves = _halves(train, drawn, seed, map_)
     candidates = [leaf for leaf in LEAVES if leaf <= max(halves[0].inner.rows // 2, LEAVES[0])]
@@ -111,14 +117,15 @@ def searched(rows: int) -> str:
 def _halves(train: Block, drawn: Sequence[str], seed: int, map_: Map) -> list[_Half]:
     """Halves of train, each learnt from in turn; several pairs where one pair says little."""
     rows = min(train.rows, _ROWS)
+    wide = None if train.person is None else find_wide(train)
     found = []
     for number in range(int(np.clip(_ROWS // rows, 1, _SPLITS))):
-        order = stream(seed, "leaf", "split", number).permutation(train.rows)[:rows]
-        pair = train.take(order[: rows // 2]), train.take(order[rows // 2 :])
+        sides = halves_of(train, stream(seed, "leaf", "split", number), rows)
+        pair = train.take(sides[0]), train.take(sides[1])
         for inner, other in (pair, pair[::-1]):
             one, two = points(inner, drawn), points(other, drawn)
             base, _ = nearest(one, two, 5, map_=map_)
-            found.append(_Half(inner, other, one, two, base))
+            found.append(_Half(inner, other, one, two, base, wide))
     return found
 
 
@@ -129,18 +136,24 @@ def _try(
     visits = plan.visits_for(halves[0].inner.encoding, leaf=leaf)
     visits = tuple(visit for visit in visits if visit.model.name != "keep")
     known = {name for visit in visits for name in visit.columns}
-    sequence = Sequential(tuple(_without(visit, known) for visit in visits))
+    visits = tuple(_without(visit, known) for visit in visits)
     found = []
     for number, half in enumerate(halves):
-        fitted = _fitted(sequence, half, leaf, seed, map_)
+        fitted = _fitted(plan, visits, half, leaf, seed, map_)
         rows = min(4 * half.inner.rows, max(half.inner.rows, _ROWS // len(halves)))
         synthetic = fitted.sample(rows, seed=seed, replicate=-1 - number).block
         found.append(_excess(half, synthetic, drawn, map_))
     return Trial(leaf, *(float(x) for x in np.mean(found, axis=0)))
 
 
-def _fitted(sequence: Sequential, half: _Half, leaf: int, seed: int, map_: Map) -> FittedSequence:
+def _fitted(
+    plan: Plan, visits: tuple[Visit, ...], half: _Half, leaf: int, seed: int, map_: Map
+) -> FittedSequence | FittedPanel:
     """Fit what the leaf size changes; a visit that it does not change is fitted once."""
+    if half.inner.person is not None:
+        panel = synthesizer(plan, half.inner, visits, wide=half.wide)
+        return panel.fit(half.inner, seed=seed, map_=map_)
+    sequence = Sequential(visits)
     new = tuple(visit for visit in sequence.visits if visit not in half.fits)
     fits = dict(zip(new, Sequential(new).fit(half.inner, seed=seed, map_=map_).fitted, strict=True))
     steady = {v: fit for v, fit in fits.items() if getattr(v.model, "min_leaf", None) != leaf}
@@ -173,7 +186,8 @@ def _uniques(half: _Half, synthetic: Block, drawn: Sequence[str]) -> float:
     if not keys:
         return 0.0
     train, honest, ours = row_numbers([half.inner, half.other, synthetic], keys)
-    return float(hits_unique(train, ours).mean() - hits_unique(train, honest).mean())
+    whose = half.inner.person
+    return float(hits_unique(train, ours, whose).mean() - hits_unique(train, honest, whose).mean())
 
 
 def _ratios(

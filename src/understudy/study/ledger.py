@@ -37,7 +37,7 @@ def ledger(
     Columns: ``row`` (from 0, in the original file), ``nearest_synthetic`` (the typed distance to
     the nearest row of any replicate), ``nearest_other`` (to the nearest *other* record of train:
     an isolated person has a large one), ``exact`` (some synthetic row equals it), ``unique_quasi``
-    and ``unique`` (no other record of train has its quasi-identifiers, or all its columns). Then
+    and ``unique`` (no other person of train has its quasi-identifiers, or all its columns). Then
     what measures say of every record (``known``), such as ``gtcap`` or ``posterior_ratio``; null
     where they say nothing of it.
 
@@ -67,4 +67,4 @@ def ledger(
 
 def _unique(evidence: Evidence, columns: list[str] | tuple[str, ...]) -> NDArray[np.bool_]:
     (number,) = row_numbers([evidence.train], columns)
-    return hits_unique(number, number) > 0
+    return hits_unique(number, number, evidence.train.person) > 0

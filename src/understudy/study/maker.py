@@ -17,7 +17,7 @@ from understudy.study.source import Maker as Maker  # noqa: PLC0414 (what protec
 from understudy.tables.encode import Block
 
 
-def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:
+def protections(plan: Plan, *, kept: bool, grouped: bool = False) -> tuple[Protection, ...]:
     """The plan's protections, in order."""
     made: list[Protection] = []
     for place, entry in enumerate(plan.protections):
@@ -25,6 +25,9 @@ def protections(plan: Plan, *, kept: bool) -> tuple[Protection, ...]:
         kind = PROTECTIONS[_name(where, entry)]
         if kind.redraws and kept:
             raise PlanError(where, kind.name, "no protection that redraws, since columns are kept")
+        if grouped:
+            expected = "no protection: none knows yet of people with several rows (role group)"
+            raise PlanError(where, kind.name, expected)
         settings = {key: value for key, value in entry.items() if key != "do"}
         settings = _beside(kind, plan) | settings
         step = kind.from_settings(where, settings)

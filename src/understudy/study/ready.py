@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.errors import PlanError, TableError
 from understudy.plans import toml
@@ -15,12 +14,20 @@ from understudy.plans.plan import Plan
 from understudy.plans.visits import check_left
 from understudy.seeds import stream
 from understudy.study.alike import alike
+from understudy.study.people import (
+    LEAST_HOLDOUT,
+    People,
+    Sides,
+    brought,
+    found_people,
+    group_column,
+    split_people,
+)
 from understudy.study.published import earlier, exposure, linkable, shared
 from understudy.tables.prepare import prepare, prepare_beside
 from understudy.tables.schema import Kind, Role, Schema
 from understudy.tables.table import Table
 
-LEAST_HOLDOUT = 8
 _WANTED = ("quasi", "location", "sensitive")
 
 
@@ -36,6 +43,7 @@ class Ready:
         raw: the table before `prepare`.
         receipts: what `prepare` did.
         published: columns left that each earlier publication shows, by its name.
+        people: whose row is which, where people have several.
     """
 
     table: Table
@@ -45,6 +53,7 @@ class Ready:
     receipts: tuple[Mapping[str, Any], ...]
     raw: Table
     published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    people: People | None = None
 
 
 def make_ready(table: Table, plan: Plan, seed: int | None = None) -> Ready:
@@ -57,9 +66,11 @@ def make_ready(table: Table, plan: Plan, seed: int | None = None) -> Ready:
     shown = earlier(plan.published, table)
     table = table.with_schema(linkable(table.schema, shown))
     _enough(table, plan, "the table has")
+    group = group_column(table.schema, plan.prepare)
     prepared, sentences = prepare(table, plan.prepare, seed)
     _enough(prepared, plan, "after [[prepare]] the table has")
-    dropped, surrogate = _set_aside(prepared.schema, plan)
+    people = None if group is None else found_people(prepared, group, plan.min_rows)
+    dropped, surrogate = _set_aside(prepared.schema, plan, group)
     rest = [name for name in prepared.names if name not in dropped and name not in surrogate]
     if not rest:
         raise TableError(
@@ -77,9 +88,9 @@ def make_ready(table: Table, plan: Plan, seed: int | None = None) -> Ready:
     ]
     kept = prepared.select(rest)
     receipts += [{"step": "published", "did": words} for words in exposure(shown, table, kept)]
-    return Ready(
-        kept, dropped, tuple(surrogate), prepared, tuple(receipts), table, shared(shown, rest)
-    )
+    left = shared(shown, rest)
+    aside = dropped, tuple(surrogate)
+    return Ready(kept, *aside, prepared, tuple(receipts), table, left, people)
 
 
 def _enough(table: Table, plan: Plan, what: str) -> None:
@@ -90,10 +101,15 @@ def _enough(table: Table, plan: Plan, what: str) -> None:
         )
 
 
-def _set_aside(schema: Schema, plan: Plan) -> tuple[dict[str, str], list[str]]:
-    """Columns that are left out, with the reason, and those that get fresh identifiers."""
-    dropped, surrogate = {}, []
+def _set_aside(schema: Schema, plan: Plan, group: str | None) -> tuple[dict[str, str], list[str]]:
+    """Columns that are left out, with the reason, and those that get fresh identifiers.
+
+    ``group`` says whose row each is: its values are made up, whatever their kind.
+    """
+    dropped, surrogate = {}, [] if group is None else [group]
     for column in schema:
+        if column.name == group:
+            continue
         look = plan.columns.get(column.name, {})
         named = column.kind is Kind.IDENTIFIER or column.role is Role.IDENTIFIER
         if column.role is Role.KEEP:
@@ -121,13 +137,16 @@ def _refuse_wanted(name: str, look: Mapping[str, Any], why: str) -> None:
         raise PlanError(f"columns.{name}.role", role, expected)
 
 
-def split(
-    ready: Ready, plan: Plan, seed: int, holdout: Table | None
-) -> tuple[NDArray[np.int64], Table]:
-    """Rows of train, at random, and the rest as holdout; or all rows, and a holdout brought."""
+def split(ready: Ready, plan: Plan, seed: int, holdout: Table | None) -> Sides:
+    """Rows of train, at random, and the rest as holdout; or all rows, and a holdout brought.
+
+    Where people have several rows the split is by people.
+    """
     table = ready.table
     if holdout is not None:
-        return np.arange(table.rows), _prepared(holdout, ready, plan, seed)
+        return _prepared(holdout, ready, plan, seed)
+    if ready.people is not None:
+        return split_people(table, ready.people, plan.split.train, plan.split.strata, seed)
     rng = stream(seed, "split")
     order = rng.permutation(table.rows)
     if plan.split.strata is not None:
@@ -137,12 +156,12 @@ def split(
         order = order[np.argsort(level[order], kind="stable")]
         place = np.arange(table.rows) * plan.split.train
         chosen = np.floor(place + plan.split.train) > np.floor(place)
-        return np.sort(order[chosen]), table.take(order[~chosen])
+        return Sides(np.sort(order[chosen]), table.take(order[~chosen]))
     size = min(max(round(table.rows * plan.split.train), 1), table.rows - 2)
-    return np.sort(order[:size]), table.take(order[size:])
+    return Sides(np.sort(order[:size]), table.take(order[size:]))
 
 
-def _prepared(holdout: Table, ready: Ready, plan: Plan, seed: int) -> Table:
+def _prepared(holdout: Table, ready: Ready, plan: Plan, seed: int) -> Sides:
     """A holdout that was brought, after the same steps as the table."""
     raw = alike(holdout, ready.raw, "the holdout")
     if raw.rows < LEAST_HOLDOUT:
@@ -151,4 +170,7 @@ def _prepared(holdout: Table, ready: Ready, plan: Plan, seed: int) -> Table:
             "with; leave out --holdout to split the table instead"
         )
     held = prepare_beside(raw, ready.raw, plan.prepare, seed)
-    return alike(held.select(list(ready.table.names)), ready.table, "the holdout")
+    same = alike(held.select(list(ready.table.names)), ready.table, "the holdout")
+    if ready.people is None:
+        return Sides(np.arange(ready.table.rows), same)
+    return brought(ready.people, same, held, ready.original.column(ready.people.column))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from understudy.kernels.posterior import Shared
 from understudy.seeds import stream
 from understudy.synth.base import crossed
+from understudy.synth.panel import FittedPanel
 from understudy.synth.refit import left_out_by_folds, swap_by_refit
 from understudy.synth.sequence import FittedSequence, Visit, fit_visit
 from understudy.tables.encode import Block
@@ -27,13 +28,13 @@ class Maker:
     """A fitted synthesizer behind the `Source` protocol.
 
     Attributes:
-        fitted: the sequence of visits.
+        fitted: the sequence of visits; where people have several rows, its parts.
         train: what it was fitted to; without it, nothing can be asked about many records.
         drawn: the replicates before protections.
         seed: the seed that it was fitted with.
     """
 
-    fitted: FittedSequence
+    fitted: FittedSequence | FittedPanel
     train: Block | None = None
     drawn: tuple[Block, ...] = ()
     seed: int = 0
@@ -74,17 +75,17 @@ class Maker:
         """Rows of train × columns read, for every visit that would be refitted."""
         return sum(
             visit.model.dear * self._rows.rows * len(fitted.reads)
-            for visit, fitted in self.fitted.touched(columns)
+            for visit, fitted in self._sequence.touched(columns)
             if not visit.model.fixed and not (slow and fitted.fast)
         )
 
     def swaps(self, records: Ints, candidates: Block, replicates: Sequence[Block]) -> Floats:
         """Changes of `log_prob` when records take the candidates' columns."""
-        return self.fitted.swaps(self._rows.take(records), records, candidates, replicates)
+        return self._sequence.swaps(self._rows.take(records), records, candidates, replicates)
 
     def moves(self, records: Ints, candidates: Block, replicates: Sequence[Block]) -> Shared | None:
         """The same where they come apart: one visit touched, and it says so."""
-        touched = self.fitted.touched(candidates.names)
+        touched = self._sequence.touched(candidates.names)
         if len(touched) != 1:
             return None
         rows = self._rows.take(records)
@@ -99,7 +100,7 @@ class Maker:
         columns as predictors instead: a product of many small shares would know less than they do.
         """
         rows, result = self._rows.take(records), np.zeros((len(records), candidates.rows))
-        touched = self.fitted.touched(candidates.names)
+        touched = self._sequence.touched(candidates.names)
         known = [fitted.left_out(rows, records, candidates) for _, fitted in touched]
         after = [not set(visit.columns) & set(candidates.names) for visit, _ in touched]
         turned = any(after) and any(found is None for found in known)
@@ -127,7 +128,7 @@ class Maker:
 
     def left_shared(self, records: Ints, candidates: Block) -> Shared | None:
         """The same where it comes apart."""
-        touched = self.fitted.touched(candidates.names)
+        touched = self._sequence.touched(candidates.names)
         if len(touched) != 1:
             return None
         return touched[0][1].left_shared(self._rows.take(records), records, candidates)
@@ -138,7 +139,7 @@ class Maker:
         candidates = crossed(self._rows.take(np.array([record])), candidates)
         result = np.zeros((len(replicates), candidates.rows))
         with np.errstate(invalid="ignore"):  # −∞ + ∞: impossible before and after
-            for visit, fitted in self.fitted.touched(columns):
+            for visit, fitted in self._sequence.touched(columns):
                 if not fitted.fast:
                     result += fitted.swap(record, candidates, replicates)
                     continue
@@ -147,6 +148,11 @@ class Maker:
                     fit, self._rows, record, candidates, replicates, base=fitted
                 )
         return result
+
+    @property
+    def _sequence(self) -> FittedSequence:
+        assert isinstance(self.fitted, FittedSequence), "a row of a person is no record by itself"
+        return self.fitted
 
     @property
     def _rows(self) -> Block:

@@ -17,6 +17,7 @@ from understudy.evidence import Evidence, Map, points
 from understudy.kernels.neighbours import nearest
 from understudy.protect import DistanceFilter, Protection
 from understudy.seeds import stream
+from understudy.synth.panel import Panel
 from understudy.synth.sequence import Sequential
 from understudy.tables.encode import Block
 
@@ -53,7 +54,7 @@ class Thinning:
 
 def settle(
     steps: Sequence[Protection],
-    sequence: Sequential,
+    sequence: Sequential | Panel,
     train: Block,
     *,
     seed: int,
@@ -65,6 +66,7 @@ def settle(
     said = []
     for step in steps:
         if isinstance(step, DistanceFilter) and step.share == "auto":
+            assert isinstance(sequence, Sequential), "protections refuse people with several rows"
             progress("choose the filter's share")
             found = thinning(step, sequence, train, seed=seed, map_=map_)
             said.append(found.say(train.rows))

@@ -6,17 +6,15 @@ tables that were made elsewhere.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from understudy import __version__
 from understudy.errors import InputError, PlanError
 from understudy.evidence import Evidence, Map, Measure
+from understudy.plans.panel import synthesizer
 from understudy.plans.plan import Plan
 from understudy.results import Findings
 from understudy.seeds import stream
@@ -31,17 +29,27 @@ from understudy.study.judge import (
     silent,
     suit_values,
 )
-from understudy.study.leaf import Trial, choose_leaf, searched
-from understudy.study.ledger import ledger, unlisted
+from understudy.study.leaf import Trial, choose_leaf
+from understudy.study.ledger import ledger
 from understudy.study.maker import Maker, noise_of, protect, protected, protections
+from understudy.study.people import (
+    assessed,
+    encode_sides,
+    fresh_ids,
+    of_people,
+    receipts_of,
+    untuned,
+)
 from understudy.study.profile import profile
-from understudy.study.ready import LEAST_HOLDOUT, Ready, make_ready, split
+from understudy.study.provenance import approximations, provenance_of, receipt_of, sizes_of
+from understudy.study.ready import Ready, make_ready, split
 from understudy.study.scatter import Scatter, scatter
 from understudy.study.sweep import sweeps
 from understudy.study.thinning import settle
 from understudy.study.tune import Tuned
+from understudy.synth.panel import FittedPanel
 from understudy.synth.rule_kinds import parse_rules
-from understudy.synth.sequence import FittedSequence, Sequential, Visit
+from understudy.synth.sequence import FittedSequence
 from understudy.tables.encode import Block, Encoding, fit_encoding, stack
 from understudy.tables.schema import Role, Schema
 from understudy.tables.table import Table
@@ -70,7 +78,7 @@ class Study:
     tables: tuple[Table, ...]
     findings: Findings
     summaries: Mapping[str, Any]
-    fitted: FittedSequence | None
+    fitted: FittedSequence | FittedPanel | None
     records: pa.Table | None = None
     tuned: Tuned | None = None
     points: Scatter | None = None
@@ -94,31 +102,34 @@ def run(
     ready = make_ready(table, plan, seed)
     fit_columns(measures, ready.table.schema)
     progress("split")
-    rows_of_train, held = split(ready, plan, seed, holdout)
-    train = ready.table.take(rows_of_train)
-    encoding = fit_encoding(train)
-    block, control, fresh = _encode(encoding, train, held, seed)
+    sides = split(ready, plan, seed, holdout)
+    train = ready.table.take(sides.rows)
+    encoding = fit_encoding(train, person=sides.train_person)
+    block, control, fresh = encode_sides(encoding, train, sides, seed)
     if holdout is not None:
         require_strangers(block, stack([control, fresh]))
     kept = any(visit.model.name == "keep" for visit in plan.visits_for(encoding))
-    rows = _rows(plan, ready, train, kept)
-    steps = protections(plan, kept=kept)
+    rows = _rows(plan, ready, block, kept)
+    steps = protections(plan, kept=kept, grouped=ready.people is not None)
     suit_values(measures, steps, block)
     tuned = None
     if tuner is not None:
+        if ready.people is not None:
+            raise untuned(ready.people.column)
         tuned = tuner(plan, block, seed=seed, map_=map_, progress=progress)
         plan = tuned.plan
     leaf, trials = _leaf(plan, encoding, block, seed, map_, progress)
     progress("fit")
     visits = plan.visits_for(encoding, leaf=leaf)
     rules = parse_rules(plan.rules, encoding, block, "rules")
-    fitted = Sequential(visits, rules).fit(block, seed=seed, map_=map_)
+    engine = synthesizer(plan, block, visits, rules)
+    fitted = engine.fit(block, seed=seed, map_=map_)
     progress("sample")
     drawn = [
         fitted.sample(rows, seed=seed, replicate=number) for number in range(1, plan.replicates + 1)
     ]
     maker = Maker(fitted, block, tuple(item.block for item in drawn), seed)
-    steps, said = settle(steps, fitted.settings, block, seed=seed, map_=map_, progress=progress)
+    steps, said = settle(steps, engine, block, seed=seed, map_=map_, progress=progress)
     release, done = protect(steps, [item.block for item in drawn], block, maker, seed=seed)
     gating = Gating(plan.gates.names, plan.gates.error, plan.gates.strict)
     evidence = Evidence(
@@ -139,37 +150,28 @@ def run(
     summaries |= sweeps(steps, drawn[0].block, block, maker, seed=seed, progress=progress)
     receipts = [
         *ready.receipts,
+        *receipts_of(ready.people, engine, block),
         *(
-            _receipt("rules", {"replicate": n, **item.counts})
+            receipt_of("rules", {"replicate": n, **item.counts})
             for n, item in enumerate(drawn, 1)
             if rules
         ),
+        *approximations(visits, train.rows, plan.needs_leaf),
+        *(receipt_of("protect", {"did": words}) for words in said),
+        *(receipt_of("protect", {"replicate": n, **r.to_json()}) for n, r in done),
     ]
-    receipts += _approximations(visits, train.rows, plan.needs_leaf)
-    receipts += [_receipt("protect", {"did": words}) for words in said]
-    receipts += [_receipt("protect", {"replicate": n, **r.to_json()}) for n, r in done]
     if rules:
         broken = {rule.describe(): int(rule.broken(block).sum()) for rule in rules}
-        receipts.append(_receipt("rules broken in the original", broken))
+        receipts.append(receipt_of("rules broken in the original", broken))
     tables = tuple(_dressed(item, ready, seed, n) for n, item in enumerate(release, 1))
-    provenance = _provenance(plan, ready, leaf if plan.needs_leaf else None, trials, gating)
-    found = Findings(
-        plan.sha256, _sizes(train, control, fresh, tables), findings, tuple(receipts), provenance
-    )
+    provenance = provenance_of(plan, ready, leaf if plan.needs_leaf else None, trials, gating)
+    found = Findings(plan.sha256, sizes_of(evidence, tables), findings, tuple(receipts), provenance)
     progress("records")
-    records = ledger(evidence, rows_of_train, known, map_=map_)
+    records = ledger(evidence, sides.rows, known, map_=map_)
     if tuned is not None:
         summaries["tuning"] = tuned.summary()
     points = scatter(evidence, seed=seed) if plan.report.map else None
     return Study(plan, seed, tables, found, summaries, fitted, records, tuned, points)
-
-
-def _approximations(visits: Sequence[Visit], rows: int, searches: bool) -> list[dict[str, Any]]:
-    """What was done on a sample of train, said once each."""
-    said = [visit.model.approximates(rows) for visit in visits]
-    said += [searched(rows)] if searches else []
-    said.append(unlisted(rows))
-    return [_receipt("sampled", {"did": words}) for words in dict.fromkeys(said) if words]
 
 
 def assess(
@@ -190,14 +192,15 @@ def assess(
     fit_columns(measures, ready.table.schema)
     shared, notes = common(ready.table, synthetic, holdout)
     train = ready.table.select(shared)
-    encoding = fit_encoding(train)
+    encoding = fit_encoding(train, person=None if ready.people is None else ready.people.person)
     held = None if holdout is None else alike(holdout, train, "the holdout")
-    block, control, fresh = _encode(encoding, train, held, seed)
+    sides = assessed(ready.people, held, holdout, train.rows)
+    block, control, fresh = encode_sides(encoding, train, sides, seed)
     if holdout is not None:
         require_strangers(block, stack([control, fresh]))
     suit_values(measures, (), block)
     release = tuple(
-        encoding.encode(alike(item, train, f"synthetic table {n}"))
+        of_people(encoding.encode(alike(item, train, f"synthetic table {n}")), ready.people, item)
         for n, item in enumerate(synthetic, 1)
     )
     for n, item in enumerate(release, 1):
@@ -214,10 +217,10 @@ def assess(
         **vars(plan.distance),
     )
     findings, summaries = _judged(evidence, plan, measures, gating, seed, map_, progress)
-    provenance = _provenance(plan, ready, None, (), gating)
+    provenance = provenance_of(plan, ready, None, (), gating)
     # As many replicates as were given, whatever the plan would have drawn.
     provenance |= {"job": "assess", "notes": notes, "level": evidence.level}
-    sizes = _sizes(train, control, fresh, tuple(synthetic))
+    sizes = sizes_of(evidence, synthetic)
     found = Findings(plan.sha256, sizes, findings, ready.receipts, provenance)
     points = scatter(evidence, seed=seed) if plan.report.map else None
     return Study(plan, seed, tuple(synthetic), found, summaries, None, points=points)
@@ -227,23 +230,10 @@ def learnt_from(table: Table, plan: Plan, *, seed: int, holdout: Table | None = 
     """The rows of train, encoded, as `run` with the same seed would have them."""
     ready = make_ready(table, plan, seed)
     fit_columns(measures_of(plan), ready.table.schema)
-    rows, _ = split(ready, plan, seed, holdout)
-    train = ready.table.take(rows)
+    if ready.people is not None:
+        raise untuned(ready.people.column)
+    train = ready.table.take(split(ready, plan, seed, holdout).rows)
     return fit_encoding(train).encode(train)
-
-
-def _encode(
-    encoding: Encoding, train: Table, held: Table | None, seed: int
-) -> tuple[Block, Block, Block]:
-    """Train, and the two halves of the holdout (empty where there is none)."""
-    block = encoding.encode(train)
-    if held is None or held.rows < LEAST_HOLDOUT:
-        nobody = block.take(np.zeros(0, dtype=np.int64))
-        return block, nobody, nobody
-    other = encoding.encode(held)
-    order = stream(seed, "halves").permutation(held.rows)
-    half = held.rows // 2
-    return block, other.take(order[:half]), other.take(order[half:])
 
 
 def _leaf(
@@ -257,8 +247,13 @@ def _leaf(
     return choose_leaf(plan, train, drawn, seed=seed, map_=map_, progress=progress)
 
 
-def _rows(plan: Plan, ready: Ready, train: Table, kept: bool) -> int:
-    """Rows of each synthetic table: the plan's, else the table's; kept columns bring train's."""
+def _rows(plan: Plan, ready: Ready, train: Block, kept: bool) -> int:
+    """Rows of each synthetic table: the plan's, else the table's; kept columns bring train's.
+
+    Of people with several rows as many are drawn as the table has, each with rows as in train.
+    """
+    if ready.people is not None and plan.rows is None:
+        return round(ready.people.count * train.rows / train.people)
     if kept and plan.rows not in (None, train.rows):
         expected = "nothing: kept columns have as many rows as train, so leave out --rows"
         raise PlanError("synthesis.rows", plan.rows, expected)
@@ -301,48 +296,16 @@ def _dressed(block: Block, ready: Ready, seed: int, replicate: int) -> Table:
         rng = stream(seed, "surrogate", replicate, name)
         from understudy.tables.surrogates import surrogates
 
-        columns[name] = surrogates(ready.original.column(name), table.rows, rng)
+        original = ready.original.column(name)
+        if ready.people is not None and name == ready.people.column:
+            columns[name] = fresh_ids(original, block, rng)
+        else:
+            columns[name] = surrogates(original, table.rows, rng)
     names = [name for name in ready.original.names if name in columns]
     data = pa.table([columns[name] for name in names], names=names)
     # Noise that is not rounded needs all its digits, whatever the original had.
     schema = [table.schema[n] if n in table.schema else ready.original.schema[n] for n in names]
     return Table(data, Schema(tuple(schema)), ready.original.layout)
-
-
-def _sizes(train: Table, control: Block, fresh: Block, tables: Sequence[Table]) -> dict[str, Any]:
-    return {
-        "train": {"rows": train.rows, "columns": len(train.schema)},
-        "holdout": {"rows": control.rows + fresh.rows, "columns": len(train.schema)},
-        "synthetic": [{"rows": t.rows, "columns": len(t.schema)} for t in tables],
-    }
-
-
-def _provenance(
-    plan: Plan, ready: Ready, leaf: int | None, trials: Sequence[Trial], gating: Gating
-) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "job": "release",
-        "plan": plan.name,
-        "said": list(plan.notes),
-        "strict": gating.strict,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "dropped": dict(ready.dropped),
-        "surrogates": list(ready.surrogate),
-        "read": list(ready.original.notes),
-        "level": gating.level(plan.replicates),
-        "error": gating.error,
-        "version": __version__,
-    }
-    if leaf is not None:
-        held = any(trial.leaf == leaf and trial.holds for trial in trials)
-        tried = [vars(trial) for trial in trials]
-        result["leaf"] = {"chosen": leaf, "held": held, "trials": tried}
-    return result
-
-
-def _receipt(step: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {"step": step, **values}
 
 
 __all__ = ["Ready", "Study", "assess", "make_ready", "run", "split"]

@@ -137,6 +137,13 @@ class Fitted(ABC):
         ``unseen``; the engine counts those rows and deals with them.
         """
 
+    def realised(self, rng: np.random.Generator) -> Fitted:
+        """The same with one replicate's parameters drawn, for a replicate drawn in several calls.
+
+        A model that draws parameters in `sample` has them drawn here instead, once.
+        """
+        return self
+
     def near(self, record: Block, *, rng: np.random.Generator) -> Block:
         """Draw the columns for rows that are all like one record (``record`` repeats its row).
 

@@ -10,7 +10,7 @@ says about a lone donor is then counted in full.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,7 +37,8 @@ class Cart(Model):
     """Draw one column from the leaves of a tree.
 
     Attributes:
-        min_leaf: smallest number of donors in a leaf.
+        min_leaf: smallest number of donors in a leaf; where people have several rows, the donors of
+            a leaf are also rows of at least so many people, or of 10.
         min_split: smallest number of rows that may be split (default: twice ``min_leaf``).
         max_depth: deepest level of the tree (default: no limit).
         complexity: a split must lower the impurity by this share of the root's.
@@ -113,6 +114,7 @@ class Cart(Model):
             max_depth=self.max_depth,
             complexity=self.complexity,
             structure_rows=self.structure_rows,
+            person=train.person,
             rng=rng,
         )
         leaf = _full(tree.apply([train.codes[name] for name in given]), train.rows)
@@ -133,6 +135,7 @@ class FittedCart(Fitted):
         train_place: place of each row of train: its code, or its exact value's.
         exact: train's distinct values where they are handed out as they are.
         recall: tallies of the replicates that were asked about.
+        weight: the donors' weights of one replicate, where they were drawn ahead of its rows.
     """
 
     settings: Cart
@@ -144,6 +147,7 @@ class FittedCart(Fitted):
     train_place: NDArray[np.int32]
     exact: Exact | None
     recall: Recall[leaves.Tally] = field(default_factory=Recall, repr=False)
+    weight: Floats | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -153,6 +157,10 @@ class FittedCart(Fitted):
     def leaf_of(self, rows: Block) -> NDArray[np.int32]:
         """Leaf of each row."""
         return _full(self.tree.apply([rows.codes[name] for name in self.given]), rows.rows)
+
+    def realised(self, rng: np.random.Generator) -> FittedCart:
+        """With the donors' weights of one replicate."""
+        return replace(self, weight=leaves.weights(self.donors, rng, self.settings.weighs))
 
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw from the donors of each row's leaf."""
@@ -187,7 +195,9 @@ class FittedCart(Fitted):
     ) -> NDArray[np.int32]:
         bootstrap = self.settings.weighs
         if limit is None:
-            return leaves.draw(self.donors, leaf, rng, bootstrap=bootstrap, spot=spot)
+            return leaves.draw(
+                self.donors, leaf, rng, bootstrap=bootstrap, spot=spot, weight=self.weight
+            )
         if self.exact is not None:
             limit = self.exact.limit(limit)
         return leaves.draw_within(
@@ -202,6 +212,7 @@ class FittedCart(Fitted):
             group=limit.group,
             missing=limit.missing,
             nothing=self.donors.cells - 1,
+            weight=self.weight,
         )
 
     def place_of(self, rows: Block) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ pattern: that numbers of people with gaps differ is not modelled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -116,6 +116,7 @@ class FittedMixture(Fitted):
     patterns: Patterns
     mixture: GaussianMixture
     given: tuple[str, ...] = ()
+    weight: Floats | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -128,13 +129,17 @@ class FittedMixture(Fitted):
         points = self.scale.complete(self.train)
         return report(self.mixture, points, self.settings.components, self.settings.floor)
 
+    def realised(self, rng: np.random.Generator) -> FittedMixture:
+        """With one replicate's shares of the patterns."""
+        return replace(self, weight=self.patterns.weights(rng))
+
     def sample(self, given: Block, *, rng: np.random.Generator, within: Within = NOWHERE) -> Block:
         """Draw rows: patterns among those that restrictions leave, then values by rejection.
 
         Values that a restriction forbids are drawn again, up to 50 times.
         """
         limits = {name: within[name] for name in self.columns if name in within}
-        weight = self.patterns.weights(rng)
+        weight = self.patterns.weights(rng) if self.weight is None else self.weight
         possible = self._possible(given.rows, limits)
         pattern = self.patterns.draw(possible, weight, rng)
         # Where rules say nothing about missing values, how often they are drawn does not change.

@@ -7,7 +7,7 @@ sums over its visits, a swap counting both where a column is drawn and where it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -108,8 +108,14 @@ class FittedSequence:
         Rules restrict each draw. Rows that still break one are drawn anew, whole, from streams of
         their own; how many were is reported.
         """
-        path = ("sample", replicate)
-        block = self._pass(self.encoding.empty(rows), seed, path, 0)
+        return self.fill(self.encoding.empty(rows), seed=seed, path=("sample", replicate))
+
+    def fill(self, known: Block, *, seed: int, path: tuple[str | int, ...]) -> Drawn:
+        """Draw the columns that ``known`` lacks, row by row given those that it has.
+
+        Rules are looked at as by `sample`; what is known stays.
+        """
+        block = self._pass(known, seed, path, 0)
         counts = {"redrawn": 0, "unresolved": 0}
         if not self.settings.rules:
             return Drawn(block, counts)
@@ -118,11 +124,17 @@ class FittedSequence:
             if not bad.size or self._keeps():
                 break
             counts["redrawn"] += bad.size
-            fresh = self._pass(self.encoding.empty(bad.size), seed, path, round_)
-            block = _replace(block, bad, fresh)
+            fresh = self._pass(known.take(bad), seed, path, round_)
+            block = replaced(block, bad, fresh)
             bad = bad[self._broken(block.take(bad))]
         counts["unresolved"] = int(bad.size)
         return Drawn(block, counts)
+
+    def realised(self, *, seed: int, path: tuple[str | int, ...]) -> FittedSequence:
+        """The same with one replicate's parameters drawn, for who fills it in several calls."""
+        visits = zip(self.settings.visits, self.fitted, strict=True)
+        drawn = tuple(fit.realised(stream(seed, *path, "weights", v.key)) for v, fit in visits)
+        return replace(self, fitted=drawn)
 
     def _keeps(self) -> bool:
         # Kept rows have a fixed order: drawing some of them anew would pair them wrongly.
@@ -157,7 +169,7 @@ class FittedSequence:
             if not bad.size:
                 break
             known = rows.take(bad).select(kept)
-            block = _replace(block, bad, self._pass(known, seed, ("complete",), round_))
+            block = replaced(block, bad, self._pass(known, seed, ("complete",), round_))
             bad = bad[self._broken(block.take(bad))]
         good = np.ones(rows.rows, dtype=bool)
         good[bad] = False
@@ -188,12 +200,7 @@ class FittedSequence:
         return combine([limit for limit in limits if limit is not None])
 
     def _broken(self, block: Block) -> NDArray[np.int64]:
-        bad = np.zeros(block.rows, dtype=bool)
-        for rule in self.settings.rules:
-            bad |= rule.broken(block)
-            for name in rule.columns:  # nothing was allowed there
-                bad |= block.codes[name] == block.encoding[name].unseen
-        return np.flatnonzero(bad)
+        return broken_rows(self.settings.rules, block)
 
     def log_density(self, rows: Block) -> Floats:
         """Sum of the visits' log densities, per row."""
@@ -236,10 +243,21 @@ class FittedSequence:
         return result
 
 
-def _replace(block: Block, rows: NDArray[np.int64], new: Block) -> Block:
+def broken_rows(rules: Sequence[Rule], block: Block) -> NDArray[np.int64]:
+    """Rows that break a rule."""
+    bad = np.zeros(block.rows, dtype=bool)
+    for rule in rules:
+        bad |= rule.broken(block)
+        for name in rule.columns:  # nothing was allowed there
+            bad |= block.codes[name] == block.encoding[name].unseen
+    return np.flatnonzero(bad)
+
+
+def replaced(block: Block, rows: NDArray[np.int64], new: Block) -> Block:
+    """The block with these rows taken from another."""
     codes = {name: _with(array, rows, new.codes[name]) for name, array in block.codes.items()}
     values = {name: _with(array, rows, new.values[name]) for name, array in block.values.items()}
-    return Block(block.encoding, block.rows, codes, values)
+    return Block(block.encoding, block.rows, codes, values, block.person)
 
 
 def _with(array: NDArray[Any], rows: NDArray[np.int64], new: NDArray[Any]) -> NDArray[Any]:
@@ -248,4 +266,4 @@ def _with(array: NDArray[Any], rows: NDArray[np.int64], new: NDArray[Any]) -> ND
     return result
 
 
-__all__ = ["Drawn", "FittedSequence", "Sequential", "Visit", "stack"]
+__all__ = ["Drawn", "FittedSequence", "Sequential", "Visit", "broken_rows", "stack"]

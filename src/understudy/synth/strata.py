@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +74,12 @@ class FittedStrata(Fitted):
                 if name in values:
                     values[name][rows] = drawn.values[name]
         return encoding.block(codes, values, given.rows)
+
+    def realised(self, rng: np.random.Generator) -> FittedStrata:
+        """Every stratum's model with its parameters of one replicate."""
+        streams = rng.spawn(len(self.models))
+        drawn = zip(self.models.items(), streams, strict=True)
+        return replace(self, models={code: m.realised(each) for (code, m), each in drawn})
 
     def near(self, record: Block, *, rng: np.random.Generator) -> Block:
         """Draw near a record from its own stratum's model."""

@@ -32,6 +32,12 @@ _PERSONAL = _word_list(
     """
 )
 _KEYS = _word_list("id ident identifier identifiant kennung uid uuid guid key rowid index")
+_WHO = _word_list(
+    """
+    patient patients person persona personne subject sujet subjekt participant respondent proband
+    member client individual individu pupil student pid
+    """
+)
 _LATITUDE = frozenset(("lat", "latitude", "breite", "latitud"))
 _LONGITUDE = frozenset(("lon", "lng", "long", "longitude", "laenge", "longitud"))
 _WEIGHTS = re.compile(r"^(.*weight|poids.*|gewicht|peso|.*wgt|.*wt|pond.*)$")
@@ -99,6 +105,32 @@ def suggested_weights(table: Table) -> list[str]:
         for column in table.schema
         if column.kind is Kind.NUMBER and _WEIGHTS.match(plain(column.name))
     ]
+
+
+def suggested_group(table: Table) -> str | None:
+    """The column that seems to say whose row each is: named like a key, and repeated by row.
+
+    Suggested to whoever knows the table. It has more than 20 values, two rows a value on average.
+    None where no column does, or several do.
+
+    Example:
+        >>> from understudy.tables.schema import Schema
+        >>> data = pa.table({"patient_id": [str(row // 3) for row in range(90)]})
+        >>> suggested_group(Table(data, Schema((Column("patient_id", Kind.CATEGORY),))))
+        'patient_id'
+    """
+    found = [c.name for c in table.schema if _is_repeated_key(c, table.column(c.name))]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_repeated_key(column: Column, values: pa.ChunkedArray) -> bool:
+    if not words_of(column.name) & (_KEYS | _WHO) or column.kind is Kind.DATETIME:
+        return False
+    if not (_is_string(values.type) or pa.types.is_integer(values.type)) or values.null_count:
+        return False
+    if is_prose(values):
+        return False
+    return _FEW < int(pc.count_distinct(values).as_py()) <= len(values) // 2
 
 
 def identifier_reason(name: str, values: pa.ChunkedArray) -> str | None:

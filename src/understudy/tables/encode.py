@@ -86,17 +86,24 @@ class Block:
         rows: number of rows (needed when there are no columns).
         codes: code of every column present.
         values: float values of the numeric columns present, NaN where missing.
+        person: whose row each is, where people have several rows (None: a row is a person).
     """
 
     encoding: Encoding
     rows: int
     codes: Mapping[str, Codes]
     values: Mapping[str, Values]
+    person: NDArray[np.int64] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns present."""
         return tuple(self.codes)
+
+    @property
+    def people(self) -> int:
+        """Number of people."""
+        return self.rows if self.person is None else len(np.unique(self.person))
 
     def select(self, names: Sequence[str]) -> Block:
         """Only the columns called ``names``."""
@@ -105,6 +112,7 @@ class Block:
             self.rows,
             {name: self.codes[name] for name in names},
             {name: self.values[name] for name in names if name in self.values},
+            self.person,
         )
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Block:
@@ -115,6 +123,7 @@ class Block:
             count,
             {name: codes[rows] for name, codes in self.codes.items()},
             {name: values[rows] for name, values in self.values.items()},
+            None if self.person is None else self.person[rows],
         )
 
     def thin(self, most: int, rng: np.random.Generator) -> Block:
@@ -125,20 +134,36 @@ class Block:
 
     def join(self, other: Block) -> Block:
         """The columns of both, side by side; ``other`` wins where both have one."""
-        return Block(
-            self.encoding, self.rows, {**self.codes, **other.codes}, {**self.values, **other.values}
-        )
+        codes, values = {**self.codes, **other.codes}, {**self.values, **other.values}
+        return Block(self.encoding, self.rows, codes, values, self.person)
 
 
 def stack(blocks: Sequence[Block]) -> Block:
-    """Rows of several blocks with the same columns, one after the other."""
+    """Rows of several blocks with the same columns, one after the other.
+
+    Nobody has rows in two of them: the same number of a person in two blocks means two people.
+    """
     first = blocks[0]
     return Block(
         first.encoding,
         sum(block.rows for block in blocks),
         {name: np.concatenate([block.codes[name] for block in blocks]) for name in first.codes},
         {name: np.concatenate([block.values[name] for block in blocks]) for name in first.values},
+        _people_of(blocks),
     )
+
+
+def _people_of(blocks: Sequence[Block]) -> NDArray[np.int64] | None:
+    """Whose row each is, over all blocks; where a block has none, its rows are people."""
+    if all(block.person is None for block in blocks):
+        return None
+    found, before = [], 0
+    for block in blocks:
+        whose = np.arange(block.rows) if block.person is None else block.person
+        people, place = np.unique(whose, return_inverse=True)
+        found.append(place + before)
+        before += len(people)
+    return np.concatenate(found).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,20 +244,30 @@ class Encoding:
         return levels.take(pa.array(codes, mask=codes >= encoding.size))
 
 
-def fit_encoding(table: Table, *, cells: int = 256, shared: int = 10) -> Encoding:
+def fit_encoding(
+    table: Table,
+    *,
+    cells: int = 256,
+    shared: int = 10,
+    person: NDArray[np.int64] | None = None,
+) -> Encoding:
     """Fit the encoding on train.
 
     Args:
         table: train.
         cells: most cells of a number or date.
-        shared: a value that at least this many rows share is kept as it is; the others are
-            grouped into intervals that at least this many rows share.
+        shared: a value that at least this many people share is kept as it is; the others are
+            grouped into intervals that at least this many people share.
+        person: whose row each is, where people have several: then a value that one person has
+            many times is shared by one.
     """
-    columns = {column.name: _fit_column(table, column, cells, shared) for column in table.schema}
+    columns = {c.name: _fit_column(table, c, cells, shared, person) for c in table.schema}
     return Encoding(columns, table.layout)
 
 
-def _fit_column(table: Table, column: Column, cells: int, shared: int) -> ColumnEncoding:
+def _fit_column(
+    table: Table, column: Column, cells: int, shared: int, person: NDArray[np.int64] | None
+) -> ColumnEncoding:
     array = table.column(column.name)
     if not column.kind.is_numeric:
         return ColumnEncoding(column, levels=_levels(array, column))
@@ -240,8 +275,22 @@ def _fit_column(table: Table, column: Column, cells: int, shared: int) -> Column
     values = numeric.to_float(array)
     present = values[~np.isnan(values)]
     mean, sd = _scale(present)
-    found = find_cells(present, most=cells, shared=shared, step=numeric.step)
+    shown = present if person is None else once_each(values, person)
+    found = find_cells(shown, most=cells, shared=shared, step=numeric.step)
     return ColumnEncoding(column, numeric=numeric, cells=found, mean=mean, sd=sd)
+
+
+def once_each(values: Values, person: NDArray[np.int64]) -> Values:
+    """The present values, each as many times as there are people who have it.
+
+    Example:
+        >>> once_each(np.array([7.0, 7.0, 8.0, np.nan]), np.array([0, 0, 0, 1])).tolist()
+        [7.0, 8.0]
+    """
+    there = ~np.isnan(values)
+    distinct, value = np.unique(values[there], return_inverse=True)
+    pairs = np.unique(value * (person.max(initial=0) + 1) + person[there])
+    return np.asarray(distinct[pairs // (person.max(initial=0) + 1)], dtype=np.float64)
 
 
 def _scale(present: NDArray[np.float64]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from understudy.errors import PlanError
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, alone
 from understudy.kernels.combine import combine
 from understudy.kernels.regression import available
 from understudy.kernels.resample import z_of
@@ -176,7 +176,8 @@ class EstimatesJudge(Judge):
             Better.REFERENCE,
             margin,
             target=question.asked.name,
-            note=f"{question.asked.kind}; {own.rows} rows of train and {rows} synthetic",
+            note=f"{question.asked.kind}; {own.rows} rows of train and {rows} synthetic"
+            + alone(self.evidence.train),
         )
 
 

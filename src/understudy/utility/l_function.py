@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import PlanError
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, alone
 from understudy.kernels.pairs import CORRECTIONS, DIVISORS, Ripley, ripley
 from understudy.seeds import stream
 from understudy.tables.encode import Block, stack
@@ -122,7 +122,7 @@ class LFunctionJudge(Judge):
         if self.places is None:
             return [Estimate.absent(_NAME, self.why)]
         self.seen[id(release)] = found = self.curves(release, map_)
-        note = self._note(release)
+        note = self._note(release) + alone(self.evidence.train)
         every = zip(self.targets, self.train, found, strict=True)
         compared = [self._compared(one, mine, other, note, rng) for one, mine, other in every]
         return compared + [Estimate.absent(_NAME, _ODD, target=name) for name in self._odd()]

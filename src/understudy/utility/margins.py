@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, several
+from understudy.kernels.people import Whose
 from understudy.kernels.resample import z_of
 from understudy.kernels.rows import overlap, overlap_null
 from understudy.tables.encode import Block
@@ -57,6 +58,7 @@ class MarginalsJudge(Judge):
                 train.codes[name].astype(np.int64),
                 release.codes[name].astype(np.int64),
                 self.evidence,
+                (train.person, release.person),
                 rng,
             )
             for name in self.evidence.drawn
@@ -106,7 +108,8 @@ class PairsJudge(Judge):
             width = int(self.groups[second].max()) + 1
             a = train[first] * width + train[second]
             b = other[first] * width + other[second]
-            null, sd = overlap_null(a, b, rng, draws=_NULLS)
+            people = (self.evidence.train.person, release.person)
+            null, sd = overlap_null(a, b, rng, draws=_NULLS, people=people)
             found.append((1 - overlap(a, b), 1 - null, sd))
         return found
 
@@ -136,6 +139,7 @@ class PairsJudge(Judge):
         spread = float(found[:, 2].mean())
         worst = int(np.argmax(found[:, 0] - found[:, 1]))
         note = f"{len(self.pairs)} pairs in at most {GROUPS} groups per column"
+        note += several(self.evidence.train)
         target = " × ".join(self.pairs[worst])
         level = self.evidence.level
         # The worst was chosen among all pairs: its interval holds for all of them together.
@@ -174,9 +178,10 @@ def _distance(
     train: NDArray[np.int64],
     other: NDArray[np.int64],
     evidence: Evidence,
+    people: Whose,
     rng: np.random.Generator,
 ) -> Estimate:
-    null, sd = overlap_null(train, other, rng, draws=_NULLS)
+    null, sd = overlap_null(train, other, rng, draws=_NULLS, people=people)
     value, half = 1 - overlap(train, other), z_of(evidence.level) * sd
     return Estimate(
         measure,
@@ -187,7 +192,8 @@ def _distance(
         Better.LOWER,
         evidence.margin(measure, 0.02),
         target=target,
-        note=f"total variation; null: pooled rows dealt at random, {_NULLS} times",
+        note=f"total variation; null: pooled {_dealt(evidence.train)} at random, {_NULLS} times"
+        + several(evidence.train),
     )
 
 
@@ -195,3 +201,7 @@ def _grouped(train: Block, name: str) -> NDArray[np.int64]:
     encoding = train.encoding[name]
     counts = np.bincount(train.codes[name], minlength=encoding.width)[: encoding.size]
     return grouping(encoding, counts)
+
+
+def _dealt(train: Block) -> str:
+    return "rows dealt" if train.person is None else "people dealt"

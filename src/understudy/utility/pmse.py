@@ -9,8 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, features, widths
+from understudy.evidence import (
+    Better,
+    Estimate,
+    Evidence,
+    Judge,
+    Map,
+    Measure,
+    features,
+    several,
+    widths,
+)
 from understudy.kernels import propensity
+from understudy.kernels.people import least_rows
 from understudy.kernels.propensity_view import Scores, logit_scores, tree_scores
 from understudy.settings import LEAST_ROWS, require_range
 from understudy.tables.encode import Block
@@ -126,15 +137,16 @@ class PmseJudge(Judge):
         both = (*features(block, columns), *features(release, columns))
         levels = widths(block.encoding, columns)
         level = self.evidence.level
-        logit = propensity.logit(*both, levels, level=level)
+        people = (block.person, release.person)
+        logit = propensity.logit(*both, levels, level=level, people=people)
         cart = propensity.cart(
-            *both, levels, permutations=permutations, level=level, rng=rng, map_=map_
+            *both, levels, permutations=permutations, level=level, rng=rng, map_=map_, people=people
         )
-        rows = f"{block.rows} real and {release.rows} synthetic rows"
+        rows = f"{block.rows} real and {release.rows} synthetic rows{several(release)}"
         return [
             *self._pair("pmse.logit", target, logit, rows),
             *self._pair("pmse.cart", target, cart, rows),
-            self._specks(target, logit, block.rows, release.rows),
+            self._specks(target, logit, block, release),
         ]
 
     def _pair(
@@ -172,18 +184,20 @@ class PmseJudge(Judge):
         ]
 
     def _specks(
-        self, target: str, found: propensity.Propensity, real: int, synthetic: int
+        self, target: str, found: propensity.Propensity, block: Block, release: Block
     ) -> Estimate:
+        real, synthetic = block.rows, release.rows
         if not found.expected > 0:
             why = "nothing varies that the model could use"
             return Estimate.absent("specks", why, target=target)
         # DKW: each empirical distribution is within ε of its own with probability 1 − 2e^(−2nε²).
+        # Where people have several rows, for as many independent ones as there are at the least.
         half = float(np.sqrt(np.log(4 / (1 - self.evidence.level)) / 2)) * (
-            real**-0.5 + synthetic**-0.5
+            least_rows(block.person, real) ** -0.5 + least_rows(release.person, synthetic) ** -0.5
         )
         # A fitted score separates what it was fitted to: by chance its means come D standard
         # deviations apart, D² = (k − 1)(1/n + 1/m), and two such normals differ by 2Φ(D/2) − 1.
-        apart = np.sqrt((found.terms - 1) * (1 / real + 1 / synthetic))
+        apart = np.sqrt(found.effect * (found.terms - 1) * (1 / real + 1 / synthetic))
         return Estimate(
             "specks",
             found.specks,

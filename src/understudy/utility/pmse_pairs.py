@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, alone
 from understudy.kernels.pair_tables import Crossed, crossed
 from understudy.kernels.resample import z_of
 from understudy.settings import LEAST_ROWS, require_range
@@ -140,12 +140,17 @@ class PmsePairsJudge(Judge):
             Better.LOWER,
             evidence.margin(NAME, _MARGIN) / found.expected,
             target=target,
-            note=f"{_named(pair)}; {self._of()}; {found.cells} cells; {rows}",
+            note=f"{_named(pair)}; {self._of()}; {found.cells} cells; {rows}"
+            + _beside(self.evidence.train),
         )
 
     def _of(self) -> str:
         some = f" chosen at random of {self.every}" if self.every > len(self.pairs) else ""
         return f"{len(self.pairs)} pairs{some} in at most {self.settings.groups} groups per column"
+
+
+def _beside(train: Block) -> str:
+    return alone(train) and f"{alone(train)}, and chance alone gives more than 1"
 
 
 def _named(pair: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import PlanError
-from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure
+from understudy.evidence import Better, Estimate, Evidence, Judge, Map, Measure, alone
 from understudy.kernels import coefficients
 from understudy.kernels.regression import Regression, available
 from understudy.tables.encode import Block, stack
@@ -165,7 +165,7 @@ class RegressionsJudge(Judge):
             float(np.median([one.difference for one in compared])),
             float(np.median([one.overlap for one in compared])),
         )
-        note = describe(known, own, fits, compared)
+        note = describe(known, own, fits, compared) + alone(self.evidence.train)
         # Where the model understates its errors (counts that vary more than Poisson's, say), chance
         # alone is many of them wide: the margins are, too.
         unit = max(1.0, float(np.median(np.sqrt(np.diag(spread)))))
